@@ -1,0 +1,42 @@
+/* Descriptors that close themselves. Every descriptor the runtime opens is close-on-exec. */
+#pragma once
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <unistd.h>
+
+/* Closes without touching errno, so that it may run between a failure and its report. */
+static inline void close_fd(int *fd) {
+        int saved = errno;
+
+        if (*fd >= 0)
+                close(*fd);
+        *fd = -1;
+        errno = saved;
+}
+
+static inline void close_dir(DIR **dir) {
+        if (*dir)
+                closedir(*dir);
+}
+
+static inline void close_file(FILE **file) {
+        if (*file)
+                fclose(*file);
+}
+
+#define _cleanup_close_ __attribute__((cleanup(close_fd)))
+#define _cleanup_dir_ __attribute__((cleanup(close_dir)))
+#define _cleanup_file_ __attribute__((cleanup(close_file)))
+
+static inline int take_fd(int *fd) {
+        int taken = *fd;
+
+        *fd = -1;
+        return taken;
+}
+
+/* "/proc/self/fd/N", for the system calls that take only a path. */
+struct fd_path { char path[sizeof "/proc/self/fd/" + 10]; };
+struct fd_path fd_path(int fd);

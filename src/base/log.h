@@ -1,0 +1,20 @@
+/* Where messages go: --log, --log-format, --log-level. Libraries do not log; cmd/ and life/ do.
+ *
+ * podman reads the whole --log file as one JSON object, so with json format a failing command writes exactly one line. */
+#pragma once
+
+#include <stdbool.h>
+
+#include "base/error.h"
+
+enum log_level { LOG_LEVEL_ERROR, LOG_LEVEL_WARNING, LOG_LEVEL_INFO, LOG_LEVEL_DEBUG };
+
+/* path: a file that is appended to ("file:PATH" means the same), or NULL for stderr. 0 or a negative errno. */
+int log_open(const char *path, bool json, enum log_level level, struct error *err);
+
+__attribute__((format(printf, 2, 3)))
+void log_message(enum log_level level, const char *format, ...);
+
+/* The one report of a failed command: text on stderr always, and one JSON line to --log in json format:
+ * {"level":"error","msg":…,"time":…,"code":…,"field":…,"effect":…}. */
+void log_error(const struct error *err);

@@ -1,0 +1,45 @@
+/* A growing string, always NUL-terminated once something was added, and the few questions about strings the runtime asks. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+struct str {
+        char *text; /* NULL while empty */
+        size_t size, room;
+};
+
+void str_free(struct str *s);
+#define _cleanup_str_ __attribute__((cleanup(str_free)))
+
+void str_add(struct str *s, const char *text, size_t n);
+void str_puts(struct str *s, const char *text);
+void str_putc(struct str *s, char c);
+__attribute__((format(printf, 2, 3)))
+void str_printf(struct str *s, const char *format, ...);
+
+static inline bool streq(const char *a, const char *b) { return strcmp(a, b) == 0; }
+
+/* The rest of TEXT behind PREFIX, or NULL. */
+static inline const char *str_after(const char *text, const char *prefix) {
+        size_t n = strlen(prefix);
+
+        return strncmp(text, prefix, n) == 0 ? text + n : NULL;
+}
+
+/* A whole string of decimal digits, no sign, no blank, not above MAX, as the number it says. 0 or -EINVAL / -ERANGE. */
+int str_to_u64(const char *text, uint64_t max, uint64_t *ret);
+/* The same with an optional leading '-'. */
+int str_to_i64(const char *text, int64_t *ret);
+
+#define ELEMENTSOF(a) (sizeof(a) / sizeof((a)[0]))
+
+static inline void *take_pointer(void *p) {
+        void **at = p, *taken = *at;
+
+        *at = NULL;
+        return taken;
+}
+#define take_ptr(p) ((__typeof__(p))take_pointer(&(p)))
