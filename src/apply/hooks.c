@@ -1,0 +1,91 @@
+#define _GNU_SOURCE
+#include "apply/hooks.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "base/file.h"
+#include "base/process.h"
+
+/* The pipe is filled before the hook runs: a hook that reads nothing costs nobody a SIGPIPE, and none can block us. pipe(7):
+ * 64 KiB unless made larger, and 1 MiB is what an unprivileged user may ask for. */
+static int fill_pipe(const char *state, size_t size, int *ret_read_end, const char *where, struct error *err) {
+        _cleanup_close_ int in = -1, out = -1;
+        int ends[2], r;
+
+        if (pipe2(ends, O_CLOEXEC) < 0)
+                return fail_errno(err, CODE_HOOK_FAILED, errno, where, "cannot make a pipe for the hook's stdin");
+        in = ends[0];
+        out = ends[1];
+        if (size > 65536 && fcntl(out, F_SETPIPE_SZ, (int)size) < 0)
+                return fail_errno(err, CODE_HOOK_FAILED, errno, where, "the container's state of %zu bytes is too long for a pipe", size);
+        r = file_write_all(out, state, size);
+        if (r < 0)
+                return fail_errno(err, CODE_HOOK_FAILED, -r, where, "cannot write the state for the hook");
+        *ret_read_end = take_fd(&in);
+        return 0;
+}
+
+/* In the forked hook. Its own process group, so that a timeout reaches what it started. */
+__attribute__((noreturn))
+static void become_hook(const struct oci_hook *hook, int input, const char *const *environment) {
+        static const char *const nothing[] = { NULL };
+        const char *const own_args[] = { hook->path, NULL };
+        const char *const *env = hook->env ? (const char *const *)hook->env : environment ? environment : nothing;
+        const char *const *args = hook->n_args ? (const char *const *)hook->args : own_args;
+        sigset_t none;
+
+        sigemptyset(&none);
+        sigprocmask(SIG_SETMASK, &none, NULL);
+        setpgid(0, 0);
+        if (dup2(input, STDIN_FILENO) >= 0)
+                execve(hook->path, (char *const *)args, (char *const *)env);
+        dprintf(STDERR_FILENO, "sage-runtime: cannot execute the hook %s: %m\n", hook->path);
+        _exit(127);
+}
+
+static int run_one(const struct oci_hook *hook, const char *where, const char *state, size_t state_size, const char *const *environment,
+                   struct error *err) {
+        _cleanup_close_ int input = -1, pidfd = -1;
+        int r, status = 0;
+        pid_t pid;
+
+        if ((r = fill_pipe(state, state_size, &input, where, err)) < 0)
+                return r;
+        pid = process_clone(0, -1, &pidfd);
+        if (pid < 0)
+                return fail_errno(err, CODE_HOOK_FAILED, -pid, where, "cannot fork the hook");
+        if (pid == 0)
+                become_hook(hook, input, environment);
+        setpgid(pid, pid); /* whoever of the two comes first */
+
+        r = process_wait_end(pidfd, hook->has & OCI_HOOK_HAS_TIMEOUT ? hook->timeout * 1000 : -1);
+        if (r < 0)
+                kill(-pid, SIGKILL);
+        process_reap(pidfd, &status);
+        if (r == -ETIMEDOUT)
+                return fail(err, CODE_TIMEOUT, EIO, where, "the hook %s did not end within %d s and was killed", hook->path, hook->timeout);
+        if (status > 128)
+                return fail(err, CODE_HOOK_FAILED, EIO, where, "the hook %s was killed by signal %d", hook->path, status - 128);
+        if (status != 0)
+                return fail(err, CODE_HOOK_FAILED, EIO, where, "the hook %s failed with status %d", hook->path, status);
+        return 0;
+}
+
+int hooks_run(const char *point, const struct oci_hook *hooks, size_t n, const char *state, size_t state_size, const char *const *environment,
+              struct error *err) {
+        for (size_t i = 0; i < n; i++) {
+                char where[64];
+                int r;
+
+                snprintf(where, sizeof where, "hooks.%s[%zu]", point, i);
+                if ((r = run_one(&hooks[i], where, state, state_size, environment, err)) < 0)
+                        return r;
+        }
+        return 0;
+}

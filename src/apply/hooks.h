@@ -1,0 +1,16 @@
+/* OCI hooks (runtime-spec config.md, "POSIX-platform Hooks"): programs that the engine wants run at set points of a life. */
+#pragma once
+
+#include <stddef.h>
+
+#include "base/error.h"
+#include "spec/config.h"
+
+/* Runs HOOKS one after the other, each with STATE (JSON) on its stdin; the first failure ends it.
+ *
+ * point        name of the list, for messages: "prestart"
+ * environment  of a hook that names none; NULL is an empty one
+ *
+ * A hook that outlives its timeout (seconds) is killed with its whole process group. -EIO and CODE_HOOK_FAILED, or CODE_TIMEOUT. */
+int hooks_run(const char *point, const struct oci_hook *hooks, size_t n, const char *state, size_t state_size, const char *const *environment,
+              struct error *err);

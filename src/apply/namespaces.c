@@ -1,0 +1,90 @@
+#define _GNU_SOURCE
+#include "apply/namespaces.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/nsfs.h>
+#include <sched.h>
+#include <stddef.h>
+#include <sys/ioctl.h>
+
+#include "base/fd.h"
+#include "base/str.h"
+
+#ifndef CLONE_NEWTIME
+#define CLONE_NEWTIME 0x80 /* linux/sched.h; older C libraries lack it */
+#endif
+
+/* In the order they are joined: the user namespace first, because it gives the capabilities to join the others. */
+static const struct { uint64_t flag; const char *name; } kinds[NAMESPACE_KINDS] = {
+        { CLONE_NEWUSER, "user" },   { CLONE_NEWPID, "pid" },   { CLONE_NEWNET, "network" },   { CLONE_NEWIPC, "ipc" },
+        { CLONE_NEWUTS, "uts" },     { CLONE_NEWTIME, "time" }, { CLONE_NEWCGROUP, "cgroup" }, { CLONE_NEWNS, "mount" },
+};
+
+const char *namespace_name(uint64_t flag) {
+        for (size_t i = 0; i < NAMESPACE_KINDS; i++)
+                if (kinds[i].flag == flag)
+                        return kinds[i].name;
+        return "unknown";
+}
+
+int namespaces_open(const struct plan_namespaces *namespaces, struct namespace_joins *ret, struct error *err) {
+        struct namespace_joins joins = { 0 };
+
+        for (size_t i = 0; i < namespaces->n_join; i++) {
+                const struct plan_join_namespace *join = &namespaces->join[i];
+                int fd = open(join->path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+                int type = fd < 0 ? -1 : ioctl(fd, NS_GET_NSTYPE);
+
+                if (type < 0 || (uint64_t)type != join->flag) {
+                        int failure = errno;
+                        bool opened = fd >= 0;
+
+                        close_fd(&fd);
+                        namespaces_close(&joins);
+                        if (!opened)
+                                return fail_errno(err, CODE_CONFIG_INVALID, failure, join->path, "cannot open the %s namespace to join",
+                                                  namespace_name(join->flag));
+                        return fail(err, CODE_CONFIG_INVALID, EINVAL, join->path, "expected a %s namespace, found %s", namespace_name(join->flag),
+                                    type < 0 ? "no namespace" : namespace_name((uint64_t)type));
+                }
+                joins.items[joins.n].flag = join->flag;
+                joins.items[joins.n].fd = fd;
+                joins.n++;
+        }
+        *ret = joins;
+        return 0;
+}
+
+void namespaces_close(struct namespace_joins *joins) {
+        for (unsigned i = 0; i < joins->n; i++)
+                close_fd(&joins->items[i].fd);
+        joins->n = 0;
+}
+
+uint64_t namespaces_of_clone(const struct plan_namespaces *namespaces) {
+        return namespaces->create & (CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNS);
+}
+
+int namespaces_enter_pid(const struct namespace_joins *joins, struct error *err) {
+        for (unsigned i = 0; i < joins->n; i++)
+                if (joins->items[i].flag == CLONE_NEWPID && setns(joins->items[i].fd, CLONE_NEWPID) < 0)
+                        return fail_errno(err, CODE_LAUNCH_FAILED, errno, "linux.namespaces", "cannot join the pid namespace");
+        return 0;
+}
+
+int namespaces_enter(const struct plan_namespaces *namespaces, const struct namespace_joins *joins, struct error *err) {
+        uint64_t make = namespaces->create & ~namespaces_of_clone(namespaces);
+
+        for (size_t k = 0; k < NAMESPACE_KINDS; k++)
+                for (unsigned i = 0; i < joins->n; i++) {
+                        if (joins->items[i].flag != kinds[k].flag || kinds[k].flag == CLONE_NEWPID)
+                                continue;
+                        if (setns(joins->items[i].fd, (int)kinds[k].flag) < 0)
+                                return fail_errno(err, CODE_LAUNCH_FAILED, errno, "linux.namespaces", "cannot join the %s namespace", kinds[k].name);
+                }
+        if (make && unshare((int)make) < 0)
+                return fail_errno(err, errno == ENOSPC ? CODE_RESOURCE_EXHAUSTED : CODE_LAUNCH_FAILED, errno, "linux.namespaces",
+                                  "cannot make the namespaces");
+        return 0;
+}

@@ -1,0 +1,33 @@
+/* The namespaces of a container: which the clone makes, which the child makes or joins itself. */
+#pragma once
+
+#include <stdint.h>
+
+#include "base/error.h"
+#include "spec/plan.h"
+
+enum { NAMESPACE_KINDS = 8 };
+
+/* Namespaces to be joined, opened while paths still mean what the bundle's author saw. */
+struct namespace_joins {
+        struct { uint64_t flag; int fd; } items[NAMESPACE_KINDS];
+        unsigned n;
+};
+
+/* Opens every path in NAMESPACES->join and checks that it is a namespace of that type (NS_GET_NSTYPE, ioctl_nsfs(2)). */
+int namespaces_open(const struct plan_namespaces *namespaces, struct namespace_joins *ret, struct error *err);
+void namespaces_close(struct namespace_joins *joins);
+
+/* The CLONE_NEW* that clone3 itself must make. A pid namespace begins with the first process in it, a user namespace must
+ * own all others, and a mount namespace copied later would cost a second copy. The rest the child makes with
+ * namespaces_enter(), so that the dearest one (network, about 0.9 ms) is made while the parent works on the cgroup. */
+uint64_t namespaces_of_clone(const struct plan_namespaces *namespaces);
+
+/* In the child: joins what is to be joined, then makes what clone3 did not. The cgroup namespace must come from here: clone3
+ * would root it at the parent's cgroup, not at the one it clones into (kernel/cgroup/namespace.c, copy_cgroup_ns). */
+int namespaces_enter(const struct plan_namespaces *namespaces, const struct namespace_joins *joins, struct error *err);
+
+/* In the parent: a joined pid namespace takes in only children made afterwards (pid_namespaces(7)). */
+int namespaces_enter_pid(const struct namespace_joins *joins, struct error *err);
+
+const char *namespace_name(uint64_t flag);

@@ -1,0 +1,125 @@
+#define _GNU_SOURCE
+#include "base/process.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/sched.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+
+#ifndef P_PIDFD
+#define P_PIDFD 3 /* waitid(2), since 5.4 */
+#endif
+
+pid_t process_clone(uint64_t flags, int cgroup, int *ret_pidfd) {
+        int pidfd = -1;
+        struct clone_args args = {
+                .flags = flags | CLONE_PIDFD | CLONE_CLEAR_SIGHAND | (cgroup >= 0 ? CLONE_INTO_CGROUP : 0),
+                .pidfd = (uint64_t)(uintptr_t)&pidfd,
+                .exit_signal = SIGCHLD,
+                .cgroup = cgroup >= 0 ? (uint64_t)cgroup : 0,
+        };
+        pid_t pid = (pid_t)syscall(SYS_clone3, &args, sizeof args);
+
+        if (pid < 0)
+                return -errno;
+        if (pid > 0)
+                *ret_pidfd = pidfd;
+        return pid;
+}
+
+int process_signal(int pidfd, int signal) {
+        return syscall(SYS_pidfd_send_signal, pidfd, signal, NULL, 0) < 0 ? -errno : 0;
+}
+
+int process_start_time(pid_t pid, uint64_t *ret, bool *ret_dead) {
+        char path[32], text[1024], *at;
+        _cleanup_close_ int fd = -1;
+        ssize_t n;
+
+        snprintf(path, sizeof path, "/proc/%d/stat", pid);
+        fd = open(path, O_RDONLY | O_CLOEXEC);
+        if (fd < 0)
+                return errno == ENOENT ? -ESRCH : -errno;
+        n = read(fd, text, sizeof text - 1);
+        if (n < 0)
+                return -errno;
+        text[n] = '\0';
+
+        /* Field 2 is the command's name in parentheses, and may itself hold any of " )(": the last ')' ends it. */
+        at = strrchr(text, ')');
+        if (!at || at[1] != ' ')
+                return -EPROTO;
+        at += 2;
+        *ret_dead = *at == 'Z' || *at == 'X';
+        for (int field = 3; field < 22; field++) {
+                at = strchr(at, ' ');
+                if (!at)
+                        return -EPROTO;
+                at++;
+        }
+        *ret = strtoull(at, NULL, 10);
+        return 0;
+}
+
+int process_open(pid_t pid, uint64_t start_time, int *ret_pidfd) {
+        _cleanup_close_ int pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
+        uint64_t found;
+        bool dead;
+        int r;
+
+        if (pidfd < 0)
+                return -errno;
+        /* Read after the pidfd is held: whatever /proc/PID shows now is the process that the pidfd names, or its successor. */
+        r = process_start_time(pid, &found, &dead);
+        if (r < 0)
+                return r;
+        if (found != start_time || dead)
+                return -ESRCH;
+        *ret_pidfd = take_fd(&pidfd);
+        return 0;
+}
+
+int process_wait_end(int pidfd, int timeout_ms) {
+        struct pollfd p = { .fd = pidfd, .events = POLLIN };
+        int r;
+
+        do
+                r = poll(&p, 1, timeout_ms);
+        while (r < 0 && errno == EINTR);
+        if (r < 0)
+                return -errno;
+        return r == 0 ? -ETIMEDOUT : 0;
+}
+
+int process_reap(int pidfd, int *ret_status) {
+        siginfo_t info = { 0 };
+        int r;
+
+        do
+                r = waitid((idtype_t)P_PIDFD, (id_t)pidfd, &info, WEXITED);
+        while (r < 0 && errno == EINTR);
+        if (r < 0)
+                return -errno;
+        *ret_status = info.si_code == CLD_EXITED ? info.si_status : 128 + info.si_status;
+        return 0;
+}
+
+int process_boot_id(char ret[37]) {
+        _cleanup_close_ int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
+
+        if (fd < 0)
+                return -errno;
+        if (read(fd, ret, 36) != 36)
+                return -EIO;
+        ret[36] = '\0';
+        return 0;
+}

@@ -1,0 +1,32 @@
+/* Processes, named so that a reused pid is never mistaken for ours: by pidfd, and across runtime calls by pid and start time. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+/* clone3(2) as a copy-on-write fork with FLAGS (CLONE_*; CLONE_PIDFD and CLONE_CLEAR_SIGHAND are added).
+ *
+ * cgroup     directory of the cgroup2 cgroup to be born in (CLONE_INTO_CGROUP), or -1
+ * ret_pidfd  in the parent: close-on-exec descriptor of the child
+ *
+ * Returns the child's pid in the parent, 0 in the child, or a negative errno. The child has no handlers, and the parent's mask. */
+pid_t process_clone(uint64_t flags, int cgroup, int *ret_pidfd);
+
+/* Sends SIGNAL (0 probes) by pidfd. 0 or a negative errno; -ESRCH when it is gone and reaped. */
+int process_signal(int pidfd, int signal);
+
+/* Opens PID if it is still the process that began at START_TIME; -ESRCH when that one is gone. */
+int process_open(pid_t pid, uint64_t start_time, int *ret_pidfd);
+
+/* proc_pid_stat(5) field 22, in clock ticks since boot, and whether the process is a zombie ('Z' or 'X' in field 3). */
+int process_start_time(pid_t pid, uint64_t *ret, bool *ret_dead);
+
+/* Waits until the process has ended, at most TIMEOUT_MS (-1: for ever). 0, -ETIMEDOUT, or a negative errno. Reaps nothing. */
+int process_wait_end(int pidfd, int timeout_ms);
+
+/* Reaps a child of ours. ret_status as a shell would say it: exit code, or 128 + signal. */
+int process_reap(int pidfd, int *ret_status);
+
+/* /proc/sys/kernel/random/boot_id, 36 characters and NUL. */
+int process_boot_id(char ret[37]);
