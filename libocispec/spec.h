@@ -1,0 +1,54 @@
+/* JSON documents as C structs: one strict decoder and one canonical encoder over constant tables.
+ *
+ * schemas/NAME.json says what a document holds; generate.py makes spec/NAME.h (structs, enums, presence bits) and spec/NAME.c
+ * (tables, table.h) of it. README.md beside this file explains the mapping and how to add a member. */
+#pragma once
+
+#include "base/arena.h"
+#include "base/error.h"
+#include "base/str.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* GNU C predefines `linux` as 1, and config.json has a member of that name. */
+#undef linux
+
+struct spec_type;
+struct spec_enum;
+
+/* One member of a JSON object that is a map from string to string. Maps are arrays of these, sorted by key (strcmp). */
+struct string_pair {
+        const char *key, *value;
+};
+
+/* Largest document, and deepest nesting of arrays and objects in it (members that we ignore included). */
+#define SPEC_SIZE_MAX (16u << 20)
+#define SPEC_DEPTH_MAX 1000u
+
+/* Decodes the SIZE bytes at TEXT, which must be exactly one JSON object of TYPE.
+ *
+ * arena      everything the value points to is allocated here (also what a failed attempt had allocated); TEXT need not outlive it
+ * what       how the document is called in messages, e.g. "config.json": text is "config.json:12: expected …, found …",
+ *            err->where is the path of the member ("mounts[3].options[1]", "annotations[\"k\"]"), empty for the document as a
+ *            whole, and err->line is its line
+ * ret_value  the struct of TYPE; overwritten on success, untouched on failure
+ *
+ * Returns 0, or -EINVAL with CODE_CONFIG_INVALID (-E2BIG for a document above SPEC_SIZE_MAX). */
+int spec_decode(struct arena *arena, const struct spec_type *type, const char *what, const char *text, size_t size, void *ret_value,
+                struct error *err);
+
+enum { SPEC_PRETTY = 1 << 0 }; /* two spaces a level and one member a line, instead of no blanks at all */
+
+/* Appends VALUE, a struct of TYPE, to OUT as canonical JSON: members in the order of the schema, maps sorted by key, no escape that
+ * JSON does not ask for. The same value always gives the same bytes, so they can be hashed. No newline at the end.
+ *
+ * Members that are absent (NULL, or an optional scalar without its bit) are left out, or written as null where the schema says
+ * "emitNull". Returns 0, or -EINVAL with CODE_INTERNAL when VALUE is not encodable (a required member is NULL, a string is not
+ * UTF-8, an enum holds no value of its list, a number is not finite, a map holds a key twice); OUT is then as it was. */
+int spec_encode(const struct spec_type *type, const void *value, struct str *out, unsigned flags, struct error *err);
+
+/* The word for VALUE (numbered from 1), or NULL for 0 and for numbers that are none of the list. */
+const char *spec_enum_name(const struct spec_enum *e, int value);
+/* The number of the word TEXT of N bytes, or 0. */
+int spec_enum_find(const struct spec_enum *e, const char *text, size_t n);
