@@ -1,0 +1,31 @@
+#include "cmd/command.h"
+
+#include <errno.h>
+
+#include "base/str.h"
+
+extern const struct command command_create, command_run, command_start, command_exec, command_kill, command_delete, command_state,
+        command_list, command_spec, command_features, command_plan, command_check;
+
+const struct command *const commands[] = {
+        &command_create, &command_start, &command_run,  &command_exec,     &command_kill, &command_delete,
+        &command_state,  &command_list,  &command_spec, &command_features, &command_plan, &command_check,
+};
+const unsigned n_commands = ELEMENTSOF(commands);
+
+int command_parse(struct invocation *invocation, const struct command *command, int argc, char **argv, void *into, int min, int max,
+                  char ***ret_operands, int *ret_n, struct error *err) {
+        char **operands;
+        int n, r;
+
+        r = options_parse(invocation->arena, command->options, command->n_options, command->order, argc, argv, into, &operands, &n, err);
+        if (r < 0)
+                return r;
+        if (n < min || (max >= 0 && n > max))
+                return fail(err, CODE_USAGE, EINVAL, "", "usage: sage-runtime %s [options]%s%s", command->name, *command->operands ? " " : "",
+                            command->operands);
+        *ret_operands = operands;
+        if (ret_n)
+                *ret_n = n;
+        return 0;
+}

@@ -1,0 +1,33 @@
+#include "cmd/create_options.h"
+
+#include <errno.h>
+
+#include "life/protect.h"
+#include "plan/admit.h"
+
+static int check_terminal(const struct create_options *options, const struct plan_plan *plan, bool detached, struct error *err) {
+        if (options->console_socket && !plan->process->terminal)
+                return fail(err, CODE_CONFIG_INVALID, EINVAL, "process.terminal", "a console socket is given, but the process has no terminal");
+        if (plan->process->terminal && detached && !options->console_socket)
+                return fail(err, CODE_CONFIG_INVALID, EINVAL, "process.terminal", "a detached container with a terminal needs --console-socket");
+        return 0;
+}
+
+int create_plan(struct invocation *invocation, const struct create_options *options, const char *id, bool detached, struct plan_plan **ret,
+                struct error *err) {
+        struct host host = { .arena = invocation->arena };
+        struct plan_plan *plan;
+        struct gap *gaps;
+        size_t n_gaps;
+        int r;
+
+        if ((r = bundle_plan(invocation, &options->bundle, id, &host, &plan, err)) < 0 ||
+            (r = check_terminal(options, plan, detached, err)) < 0 ||
+            (r = facts_need(&host, admit_needs(plan), err)) < 0 ||
+            (r = admit(invocation->arena, plan, &host.facts, &gaps, &n_gaps, err)) < 0)
+                return r;
+        if (plan->protect_binary && (r = protect_binary(invocation->argv, err)) < 0)
+                return r;
+        *ret = plan;
+        return 0;
+}

@@ -1,0 +1,43 @@
+#include "cmd/command.h"
+
+#include <errno.h>
+
+#include "base/str.h"
+#include "life/end.h"
+
+struct delete_options { bool force; };
+
+static const struct option_row options[] = {
+        { "force", 'f', OPTION_FLAG, offsetof(struct delete_options, force), "kill what still runs; an unknown container is no error" },
+};
+extern const struct command command_delete;
+
+/* A created container may go without --force: every runtime allows it, and engines count on it. */
+static bool may_go(enum oci_status status, bool force) {
+        return force || status == OCI_STATUS_STOPPED || status == OCI_STATUS_CREATED;
+}
+
+static int run(struct invocation *invocation, int argc, char **argv, int *ret_status, struct error *err) {
+        _cleanup_container_ struct container container = CONTAINER_CLOSED;
+        struct delete_options o = { 0 };
+        enum oci_status status;
+        char **operands;
+        int r;
+
+        if ((r = command_parse(invocation, &command_delete, argc, argv, &o, 1, 1, &operands, NULL, err)) < 0)
+                return r;
+        *ret_status = 0;
+        r = container_open(invocation->arena, invocation->root, operands[0], CONTAINER_LOCKED, &container, err);
+        if (r < 0)
+                return o.force && err->code == CODE_NOT_FOUND ? 0 : r;
+        if ((r = container_state(&container, &status, NULL, err)) < 0)
+                return r;
+        if (!may_go(status, o.force))
+                return fail(err, CODE_INVALID_STATE, EBUSY, "", "cannot delete container `%s` that is %s: stop it first, or use --force", container.id,
+                            spec_enum_name(&oci_status_enum, status));
+        return end(invocation->arena, &container, err);
+}
+
+const struct command command_delete = {
+        "delete", "ID", "give back everything a stopped container holds", run, options, ELEMENTSOF(options), 1, OPTIONS_ANYWHERE,
+};

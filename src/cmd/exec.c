@@ -1,0 +1,88 @@
+#include "cmd/command.h"
+
+#include <errno.h>
+
+#include "base/fd.h"
+#include "base/str.h"
+#include "cmd/bundle.h"
+#include "cmd/exec_process.h"
+#include "life/join.h"
+#include "life/protect.h"
+#include "life/wait.h"
+
+static const struct option_row options[] = {
+        { "process", 'p', OPTION_TEXT, offsetof(struct exec_options, process), "JSON file with the whole process object" },
+        { "tty", 't', OPTION_FLAG, offsetof(struct exec_options, tty), "give it a terminal" },
+        { "cwd", 0, OPTION_TEXT, offsetof(struct exec_options, cwd), "working directory" },
+        { "user", 'u', OPTION_TEXT, offsetof(struct exec_options, user), "UID[:GID], numbers" },
+        { "additional-gids", 'g', OPTION_LIST, offsetof(struct exec_options, groups), "one more supplementary group" },
+        { "env", 'e', OPTION_LIST, offsetof(struct exec_options, env), "NAME=VALUE to add or replace" },
+        { "cap", 'c', OPTION_LIST, offsetof(struct exec_options, caps), "a capability to add" },
+        { "no-new-privs", 0, OPTION_FLAG, offsetof(struct exec_options, no_new_privileges), "set no_new_privs" },
+        { "process-label", 0, OPTION_TEXT, offsetof(struct exec_options, selinux), "SELinux label" },
+        { "apparmor", 0, OPTION_TEXT, offsetof(struct exec_options, apparmor), "AppArmor profile" },
+        { "detach", 'd', OPTION_FLAG, offsetof(struct exec_options, detach), "return once the program runs" },
+        { "cgroup", 0, OPTION_TEXT, offsetof(struct exec_options, cgroup), "cgroup below the container's own to run in" },
+        { "console-socket", 0, OPTION_TEXT, offsetof(struct exec_options, console_socket), "Unix socket that gets the terminal's master" },
+        { "pid-file", 0, OPTION_TEXT, offsetof(struct exec_options, pid_file), "file for the pid of the new process" },
+        { "preserve-fds", 0, OPTION_NUMBER, offsetof(struct exec_options, preserve_fds), "how many descriptors from 3 on the process gets" },
+};
+extern const struct command command_exec;
+
+static int check_terminal(const struct exec_options *o, const struct plan_process *process, struct error *err) {
+        if (o->console_socket && !process->terminal)
+                return fail(err, CODE_USAGE, EINVAL, "--console-socket", "the process has no terminal");
+        if (process->terminal && o->detach && !o->console_socket)
+                return fail(err, CODE_USAGE, EINVAL, "--detach", "a detached process with a terminal needs --console-socket");
+        return 0;
+}
+
+/* Opens the container for the moment of the join only: the command may run for days, and others must get at the container. */
+static int join_container(struct invocation *invocation, const struct exec_options *o, char **operands, const sigset_t *mask, struct joined *joined,
+                          struct error *err) {
+        _cleanup_container_ struct container container = CONTAINER_CLOSED;
+        struct join_request request = { .cgroup = o->cgroup, .console_socket = o->console_socket, .pid_file = o->pid_file,
+                                        .preserve_fds = o->preserve_fds, .mask = mask };
+        _cleanup_close_ int init = -1;
+        struct filter_program filter;
+        struct plan_process *process;
+        struct plan_plan plan;
+        enum oci_status status;
+        int r;
+
+        if ((r = container_open(invocation->arena, invocation->root, operands[0], CONTAINER_LOCKED, &container, err)) < 0 ||
+            (r = container_state(&container, &status, &init, err)) < 0)
+                return r;
+        if (status != OCI_STATUS_RUNNING && status != OCI_STATUS_CREATED)
+                return fail(err, CODE_INVALID_STATE, EINVAL, "", "container not running: cannot exec in a container that is %s",
+                            spec_enum_name(&oci_status_enum, status));
+        if ((r = container_load_plan(invocation->arena, &container, &plan, err)) < 0 ||
+            (r = exec_process(invocation, o, operands + 1, &plan, &process, err)) < 0 ||
+            (r = check_terminal(o, process, err)) < 0 ||
+            (plan.filter && (r = container_load_filter(invocation->arena, &container, &filter, err)) < 0) ||
+            (plan.protect_binary && (r = protect_binary(invocation->argv, err)) < 0))
+                return r;
+        request.plan = &plan;
+        request.process = process;
+        request.filter = plan.filter ? &filter : NULL;
+        return join(invocation->arena, &container, init, &request, joined, err);
+}
+
+static int run(struct invocation *invocation, int argc, char **argv, int *ret_status, struct error *err) {
+        _cleanup_foreground_ struct foreground foreground = FOREGROUND_NOT;
+        _cleanup_joined_ struct joined joined = JOINED_NOTHING;
+        struct exec_options o = { 0 };
+        char **operands;
+        int r;
+
+        if ((r = command_parse(invocation, &command_exec, argc, argv, &o, 1, -1, &operands, NULL, err)) < 0 ||
+            (!o.detach && (r = foreground_begin(&foreground, err)) < 0) ||
+            (r = join_container(invocation, &o, operands, o.detach ? NULL : &foreground.mask, &joined, err)) < 0)
+                return r;
+        *ret_status = 0;
+        return o.detach ? 0 : foreground_wait(&foreground, joined.pidfd, joined.console, ret_status, err);
+}
+
+const struct command command_exec = {
+        "exec", "ID COMMAND…", "run one more process in a container", run, options, ELEMENTSOF(options), 255, OPTIONS_BEFORE_OPERAND,
+};

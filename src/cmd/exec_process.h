@@ -1,0 +1,15 @@
+/* The process that exec runs: a file's, or the container's own with what the options change. */
+#pragma once
+
+#include "cmd/command.h"
+
+struct exec_options {
+        const char *process, *cwd, *user, *selinux, *apparmor, *cgroup, *console_socket, *pid_file;
+        struct text_list env, caps, groups;
+        bool tty, detach, no_new_privileges;
+        unsigned preserve_fds;
+};
+
+/* args: the NULL-terminated command, not used with --process. */
+int exec_process(struct invocation *invocation, const struct exec_options *options, char **args, const struct plan_plan *plan,
+                 struct plan_process **ret, struct error *err);

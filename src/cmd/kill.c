@@ -1,0 +1,47 @@
+#include "cmd/command.h"
+
+#include <errno.h>
+#include <signal.h>
+
+#include "apply/cgroup.h"
+#include "base/fd.h"
+#include "base/process.h"
+#include "base/str.h"
+#include "cmd/signals.h"
+#include "life/state.h"
+
+struct kill_options { bool all; };
+
+static const struct option_row options[] = {
+        { "all", 'a', OPTION_FLAG, offsetof(struct kill_options, all), "signal every process of the container" },
+};
+extern const struct command command_kill;
+
+static int run(struct invocation *invocation, int argc, char **argv, int *ret_status, struct error *err) {
+        _cleanup_container_ struct container container = CONTAINER_CLOSED;
+        _cleanup_close_ int pidfd = -1;
+        struct kill_options o = { 0 };
+        enum oci_status status;
+        int n, r, signal = SIGTERM;
+        char **operands;
+
+        if ((r = command_parse(invocation, &command_kill, argc, argv, &o, 1, 2, &operands, &n, err)) < 0 ||
+            (n > 1 && (r = signal_parse(operands[1], &signal, err)) < 0) ||
+            (r = container_open(invocation->arena, invocation->root, operands[0], CONTAINER_LOCKED, &container, err)) < 0 ||
+            (r = container_state(&container, &status, &pidfd, err)) < 0)
+                return r;
+        *ret_status = 0;
+        if (o.all && container.status.cgroup)
+                return cgroup_signal(container.status.cgroup->path, signal, err);
+        /* containerd, CRI-O and podman look for these words. */
+        if (pidfd < 0)
+                return fail(err, CODE_INVALID_STATE, ESRCH, "", "container not running");
+        r = process_signal(pidfd, signal);
+        if (r == -ESRCH)
+                return fail(err, CODE_INVALID_STATE, ESRCH, "", "container not running");
+        return r < 0 ? fail_errno(err, CODE_INTERNAL, -r, "", "cannot send signal %d", signal) : 0;
+}
+
+const struct command command_kill = {
+        "kill", "ID [SIGNAL]", "send a signal (TERM) to the container's process", run, options, ELEMENTSOF(options), 1, OPTIONS_ANYWHERE,
+};

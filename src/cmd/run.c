@@ -1,0 +1,58 @@
+#include "cmd/create_options.h"
+
+#include "base/str.h"
+#include "life/end.h"
+#include "life/wait.h"
+
+static const struct option_row options[] = {
+        CREATE_OPTION_ROWS,
+        { "detach", 'd', OPTION_FLAG, offsetof(struct create_options, detach), "return once the program runs" },
+        { "keep", 0, OPTION_FLAG, offsetof(struct create_options, keep), "do not delete the container when its program has ended" },
+};
+extern const struct command command_run;
+
+static int stay(struct invocation *invocation, const struct create_options *o, struct foreground *foreground, struct launched *launched, int *ret_status,
+                struct error *err) {
+        int r = foreground_wait(foreground, launched->pidfd, launched->console, ret_status, err);
+
+        if (o->keep)
+                return r;
+        if (r < 0) {
+                struct error second;
+
+                (void)end(invocation->arena, &launched->container, &second);
+                return r;
+        }
+        return end(invocation->arena, &launched->container, err);
+}
+
+static int run(struct invocation *invocation, int argc, char **argv, int *ret_status, struct error *err) {
+        _cleanup_foreground_ struct foreground foreground = FOREGROUND_NOT;
+        _cleanup_launched_ struct launched launched = LAUNCHED_NOTHING;
+        struct create_options o = { 0 };
+        struct launch_request request;
+        struct plan_plan *plan;
+        char **operands;
+        int r;
+
+        if ((r = command_parse(invocation, &command_run, argc, argv, &o, 1, 1, &operands, NULL, err)) < 0 ||
+            (r = create_plan(invocation, &o, operands[0], o.detach, &plan, err)) < 0 ||
+            (!o.detach && (r = foreground_begin(&foreground, err)) < 0))
+                return r;
+        request = (struct launch_request){
+                .plan = plan,
+                .root = invocation->root,
+                .console_socket = o.console_socket,
+                .pid_file = o.pid_file,
+                .preserve_fds = o.preserve_fds,
+                .mask = o.detach ? NULL : &foreground.mask,
+        };
+        if ((r = launch(invocation->arena, &request, &launched, err)) < 0)
+                return r;
+        *ret_status = 0;
+        return o.detach ? 0 : stay(invocation, &o, &foreground, &launched, ret_status, err);
+}
+
+const struct command command_run = {
+        "run", "ID", "create, start and wait for a container, then delete it", run, options, ELEMENTSOF(options), 1, OPTIONS_ANYWHERE,
+};

@@ -1,0 +1,171 @@
+#define _GNU_SOURCE
+#include "life/child.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/keyctl.h>
+#include <stdio.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "apply/dev.h"
+#include "apply/hooks.h"
+#include "apply/idmap.h"
+#include "apply/loopback.h"
+#include "apply/lsm.h"
+#include "apply/masks.h"
+#include "apply/mounts.h"
+#include "apply/oom.h"
+#include "apply/rlimits.h"
+#include "apply/rootfs.h"
+#include "apply/sysctl.h"
+#include "apply/terminal.h"
+#include "base/fd.h"
+#include "base/str.h"
+
+void hook_document_set_pid(struct hook_document *document, pid_t pid) {
+        char digits[HOOK_PID_DIGITS + 1];
+
+        snprintf(digits, sizeof digits, "%*d", HOOK_PID_DIGITS, pid);
+        memcpy(document->pid, digits, HOOK_PID_DIGITS);
+}
+
+/* Namespaces, and who we are in them. Not dumpable from the first moment that allows it: in a user namespace the parent could not
+ * write our id maps before; afterwards nobody inside may ptrace us or look through /proc/PID (CVE-2016-9962, CVE-2026-41163). */
+static int enter_namespaces(struct child *child, struct error *err) {
+        const struct plan_plan *plan = child->plan;
+        int r;
+
+        if (child->userns) {
+                sync_await(child->sync.child, TOKEN_MAPPED);
+                if ((r = idmap_become_root(plan->ids, err)) < 0)
+                        return r;
+        }
+        prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
+        if ((r = namespaces_enter(plan->namespaces, &child->joins, err)) < 0)
+                return r;
+        if (child->rendezvous) {
+                pid_t pid;
+
+                if ((r = sync_report(child->sync.child, REPORT_NAMESPACES, -1)) < 0)
+                        return fail_errno(err, CODE_LAUNCH_FAILED, -r, "", "cannot report to the runtime");
+                pid = sync_await(child->sync.child, TOKEN_HOOKED);
+                hook_document_set_pid(&child->creating, pid);
+                hook_document_set_pid(&child->created, pid);
+        }
+        return 0;
+}
+
+static int set_names(const struct plan_plan *plan, struct error *err) {
+        if (plan->hostname && sethostname(plan->hostname, strlen(plan->hostname)) < 0)
+                return fail_errno(err, CODE_LAUNCH_FAILED, errno, "hostname", "cannot set the host name");
+        if (plan->domainname && setdomainname(plan->domainname, strlen(plan->domainname)) < 0)
+                return fail_errno(err, CODE_LAUNCH_FAILED, errno, "domainname", "cannot set the domain name");
+        return 0;
+}
+
+/* A session keyring of its own, so that the container cannot search its caller's (keyctl(2), KEYCTL_JOIN_SESSION_KEYRING). A kernel
+ * without keyrings has nothing to hide. */
+static int join_keyring(const struct plan_plan *plan, struct error *err) {
+        if (!plan->keyring || syscall(SYS_keyctl, KEYCTL_JOIN_SESSION_KEYRING, NULL) >= 0 || errno == ENOSYS)
+                return 0;
+        return fail_errno(err, errno == EDQUOT ? CODE_RESOURCE_EXHAUSTED : CODE_LAUNCH_FAILED, errno, "",
+                          "cannot make a session keyring; --no-new-keyring goes on without");
+}
+
+static int make_terminal(struct child *child, int root, int *ret_slave, struct error *err) {
+        const struct plan_process *process = child->plan->process;
+        _cleanup_close_ int master = -1;
+        int r;
+
+        if (!process->terminal)
+                return 0;
+        r = terminal_open(root, process->console_width, process->console_height, &master, ret_slave, err);
+        if (r == 0 && (r = sync_report(child->sync.child, REPORT_CONSOLE, master)) < 0)
+                return fail_errno(err, CODE_LAUNCH_FAILED, -r, "process.terminal", "cannot hand over the terminal");
+        return r;
+}
+
+/* Builds the container's tree and moves into it. */
+static int enter_root(struct child *child, int *ret_slave, struct error *err) {
+        const struct plan_plan *plan = child->plan;
+        _cleanup_close_ int root = -1;
+        int r;
+
+        if ((r = rootfs_prepare(plan, &root, err)) < 0 ||
+            (r = mounts_attach(plan, root, err)) < 0 ||
+            (r = dev_populate(plan, root, err)) < 0 ||
+            (r = make_terminal(child, root, ret_slave, err)) < 0)
+                return r;
+        if (plan->hooks && (r = hooks_run("createContainer", plan->hooks->create_container, plan->hooks->n_create_container, child->creating.text,
+                                          child->creating.size, NULL, err)) < 0)
+                return r;
+        if ((r = sysctls_write(plan, err)) < 0 ||
+            (r = oom_score_adjust(plan->process, err)) < 0 ||
+            (r = masks_apply(plan, root, err)) < 0)
+                return r;
+        return rootfs_enter(plan, root, err);
+}
+
+/* After `create`: sleeps until `start` connects, which then hears on this connection what the launch would have heard. */
+static int await_start(struct child *child, struct error *err) {
+        int connection;
+
+        if (child->gate < 0)
+                return 0;
+        close_fd(&child->sync.child);
+        do
+                connection = accept4(child->gate, NULL, NULL, SOCK_CLOEXEC);
+        while (connection < 0 && errno == EINTR);
+        if (connection < 0)
+                return fail_errno(err, CODE_LAUNCH_FAILED, errno, "", "cannot wait for start");
+        close_fd(&child->gate);
+        child->sync.child = connection;
+        return 0;
+}
+
+static int become_container(struct child *child, struct error *err) {
+        const struct plan_plan *plan = child->plan;
+        _cleanup_close_ int slave = -1;
+        int r;
+
+        if ((r = enter_namespaces(child, err)) < 0 ||
+            (r = set_names(plan, err)) < 0 ||
+            (child->new_network && (r = loopback_up(err)) < 0) ||
+            (r = enter_root(child, &slave, err)) < 0 ||
+            (r = join_keyring(plan, err)) < 0)
+                return r;
+        if (setsid() < 0)
+                return fail_errno(err, CODE_LAUNCH_FAILED, errno, "", "cannot begin a session");
+        if (slave >= 0 && (r = terminal_become(slave, err)) < 0)
+                return r;
+        if (plan->process->args && (r = payload_settle(&child->payload, err)) < 0)
+                return r;
+        if (!child->userns && (r = rlimits_set(plan->process, err)) < 0)
+                return r;
+
+        if ((r = sync_report(child->sync.child, REPORT_READY, -1)) < 0)
+                return fail_errno(err, CODE_LAUNCH_FAILED, -r, "", "cannot report to the runtime");
+        sync_await(child->sync.child, TOKEN_GO);
+        if ((r = await_start(child, err)) < 0)
+                return r;
+
+        if (plan->hooks && (r = hooks_run("startContainer", plan->hooks->start_container, plan->hooks->n_start_container, child->created.text,
+                                          child->created.size, child->payload.env, err)) < 0)
+                return r;
+        if ((r = lsm_set_exec_label(plan->process, err)) < 0)
+                return r;
+        return payload_exec(&child->payload, child->sync.child, err);
+}
+
+void child_main(struct child *child) {
+        struct error err;
+
+        /* Our copy of the runtime's end, or its death would go unnoticed. */
+        close_fd(&child->sync.runtime);
+        if (become_container(child, &err) < 0)
+                sync_report_error(child->sync.child, &err);
+        _exit(1);
+}

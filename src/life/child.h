@@ -1,0 +1,32 @@
+/* The child between clone and exec: it becomes the container's first process. It parses nothing and computes nothing that the
+ * parent could have; what it does is the plan, in order. */
+#pragma once
+
+#include "apply/namespaces.h"
+#include "life/payload.h"
+#include "life/sync.h"
+#include "spec/plan.h"
+
+/* The state document for hooks that run inside: made by the parent, in which only the pid is filled in later. */
+struct hook_document { char *text, *pid; size_t size; };
+
+enum { HOOK_PID_DIGITS = 10 };
+
+struct child {
+        const struct plan_plan *plan;
+        struct namespace_joins joins;
+        struct sync sync;
+        struct payload payload;
+        struct hook_document creating, created; /* "status" of createContainer and of startContainer hooks */
+        bool rendezvous;                        /* hooks want the namespaces ready before anything is mounted */
+        bool userns;                            /* the parent writes id maps first */
+        bool new_network;
+        int gate;                               /* listening socket that `start` connects to; -1: go on at once */
+};
+
+/* Fills the pid into DOCUMENT, right-aligned: JSON allows blanks before a number. */
+void hook_document_set_pid(struct hook_document *document, pid_t pid);
+
+/* Never returns. */
+__attribute__((noreturn))
+void child_main(struct child *child);

@@ -1,0 +1,200 @@
+#define _GNU_SOURCE
+#include "life/join.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/close_range.h>
+#include <sched.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "apply/idmap.h"
+#include "apply/lsm.h"
+#include "apply/oom.h"
+#include "apply/rlimits.h"
+#include "apply/terminal.h"
+#include "base/fd.h"
+#include "base/file.h"
+#include "base/process.h"
+#include "life/launch.h"
+#include "life/payload.h"
+#include "life/pid_file.h"
+#include "life/sync.h"
+
+struct join {
+        const struct join_request *request;
+        const struct container *container;
+        struct sync sync;
+        struct payload payload;
+        uint64_t namespaces; /* all the container has of its own */
+        int init;            /* pidfd */
+        int cgroup;          /* directory, or -1 */
+};
+
+/* Every kind that the container made or joined. The kernel refuses to join a user namespace one is in already (setns(2)). */
+static uint64_t namespaces_of(const struct plan_namespaces *namespaces) {
+        uint64_t all = namespaces->create;
+
+        for (size_t i = 0; i < namespaces->n_join; i++)
+                all |= namespaces->join[i].flag;
+        return all;
+}
+
+/* ---- in the child ---- */
+
+static int enter_container(struct join *j, struct error *err) {
+        const struct plan_process *process = j->request->process;
+        int r;
+
+        /* Non-dumpable before the first step inside: a process there must not get at what we hold open (CVE-2016-9962). */
+        prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
+        if ((r = oom_score_adjust(process, err)) < 0 || (!(j->namespaces & CLONE_NEWUSER) && (r = rlimits_set(process, err)) < 0))
+                return r;
+        if (setns(j->init, (int)(j->namespaces & ~(uint64_t)CLONE_NEWPID)) < 0)
+                return fail_errno(err, CODE_LAUNCH_FAILED, errno, "", "cannot join the container's namespaces");
+        if (j->namespaces & CLONE_NEWUSER) {
+                if ((r = idmap_become_root(j->request->plan->ids, err)) < 0)
+                        return r;
+                prctl(PR_SET_DUMPABLE, 0, 0, 0, 0); /* a change of ids resets it (prctl(2)) */
+        }
+        if (setsid() < 0)
+                return fail_errno(err, CODE_LAUNCH_FAILED, errno, "", "cannot begin a session");
+        return 0;
+}
+
+static int take_terminal(struct join *j, struct error *err) {
+        const struct plan_process *process = j->request->process;
+        _cleanup_close_ int master = -1, slave = -1, root = -1;
+        int r;
+
+        if (!process->terminal)
+                return 0;
+        root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+        if (root < 0)
+                return fail_errno(err, CODE_LAUNCH_FAILED, errno, "/", "cannot open the container's root");
+        if ((r = terminal_open_inside(root, process->console_width, process->console_height, &master, &slave, err)) < 0)
+                return r;
+        if ((r = sync_report(j->sync.child, REPORT_CONSOLE, master)) < 0)
+                return fail_errno(err, CODE_LAUNCH_FAILED, -r, "process.terminal", "cannot hand over the terminal");
+        return terminal_become(slave, err);
+}
+
+__attribute__((noreturn))
+static void child_main(struct join *j) {
+        const struct plan_process *process = j->request->process;
+        struct error err;
+
+        close_fd(&j->sync.runtime);
+        if (enter_container(j, &err) == 0 && payload_settle(&j->payload, &err) == 0 && take_terminal(j, &err) == 0) {
+                /* For rlimits the runtime outside may need to help; it also says when everything of its own is done. */
+                (void)sync_report(j->sync.child, REPORT_READY, -1);
+                sync_await(j->sync.child, TOKEN_GO);
+                if (lsm_set_exec_label(process, &err) == 0)
+                        payload_exec(&j->payload, j->sync.child, &err);
+        }
+        sync_report_error(j->sync.child, &err);
+        _exit(255);
+}
+
+/* ---- in the runtime ---- */
+
+static int open_cgroup(struct join *j, struct error *err) {
+        const struct status_cgroup_claim *claim = j->container->status.cgroup;
+        const char *below = j->request->cgroup ? j->request->cgroup : "";
+        char path[4096];
+
+        if (!claim)
+                return 0;
+        if (strstr(below, ".."))
+                return fail(err, CODE_USAGE, EINVAL, "--cgroup", "expected a cgroup below the container's own, found `%s`", below);
+        if (snprintf(path, sizeof path, "%s/%s", claim->path, below) >= (int)sizeof path)
+                return fail(err, CODE_USAGE, ENAMETOOLONG, "--cgroup", "the path is too long");
+        j->cgroup = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+        return j->cgroup < 0 ? fail_errno(err, CODE_LAUNCH_FAILED, errno, path, "cannot open the container's cgroup") : 0;
+}
+
+static int clone_into(struct join *j, struct joined *joined, struct error *err) {
+        /* A pid namespace takes in only children made after the call, so this one is the runtime's. */
+        if (j->namespaces & CLONE_NEWPID && setns(j->init, CLONE_NEWPID) < 0)
+                return fail_errno(err, CODE_LAUNCH_FAILED, errno, "", "cannot join the container's pid namespace");
+        joined->pid = process_clone(0, j->cgroup, &joined->pidfd);
+        if (joined->pid == 0)
+                child_main(j);
+        close_fd(&j->sync.child);
+        if (joined->pid == -EAGAIN)
+                return fail(err, CODE_RESOURCE_EXHAUSTED, EAGAIN, "linux.resources.pids.limit", "the container's limit on processes is reached: the pids limit leaves no room for another");
+        return joined->pid < 0 ? fail_errno(err, CODE_LAUNCH_FAILED, -joined->pid, "", "cannot make a process in the container") : 0;
+}
+
+static int when_ready(struct join *j, struct joined *joined, struct error *err) {
+        int r;
+
+        if (j->namespaces & CLONE_NEWUSER && (r = rlimits_set_of(joined->pid, j->request->process, err)) < 0)
+                return r;
+        if ((r = pid_file_write(j->request->pid_file, joined->pid, err)) < 0)
+                return r;
+        sync_tell(j->sync.runtime, TOKEN_GO, 0);
+        return 0;
+}
+
+static int follow(struct join *j, struct joined *joined, struct error *err) {
+        enum report report = 0;
+        bool executing = false;
+
+        while (report != REPORT_GONE) {
+                _cleanup_close_ int fd = -1;
+                int r = sync_hear(j->sync.runtime, &report, &fd, err);
+
+                if (r < 0)
+                        return r;
+                executing |= report == REPORT_EXEC;
+                if (report == REPORT_READY && (r = when_ready(j, joined, err)) < 0)
+                        return r;
+                if (report == REPORT_CONSOLE && j->request->console_socket && (r = terminal_send(j->request->console_socket, fd, err)) < 0)
+                        return r;
+                if (report == REPORT_CONSOLE && !j->request->console_socket)
+                        joined->console = take_fd(&fd);
+        }
+        return executing ? 0 : launch_died(j->container->status.cgroup, err);
+}
+
+int join(struct arena *arena, const struct container *container, int init, const struct join_request *request, struct joined *ret, struct error *err) {
+        struct join j = { .request = request, .container = container, .sync = SYNC_CLOSED, .init = init, .cgroup = -1 };
+        struct joined joined = JOINED_NOTHING;
+        int r, status;
+
+        if (syscall(SYS_close_range, 3 + request->preserve_fds, ~0u, CLOSE_RANGE_CLOEXEC) < 0)
+                return fail_errno(err, CODE_LAUNCH_FAILED, errno, "", "cannot mark inherited descriptors close-on-exec");
+        j.namespaces = namespaces_of(request->plan->namespaces);
+        payload_prepare(arena, request->process, &j.payload);
+        if (request->mask)
+                j.payload.mask = *request->mask;
+        else
+                sigprocmask(SIG_SETMASK, NULL, &j.payload.mask);
+        if (request->filter) {
+                j.payload.filter = request->filter;
+                j.payload.filter_flags = request->plan->filter->flags;
+        }
+        if ((r = open_cgroup(&j, err)) == 0 && (r = sync_open(&j.sync, err)) == 0 && (r = clone_into(&j, &joined, err)) == 0)
+                r = follow(&j, &joined, err);
+        if (r < 0 && joined.pidfd >= 0) {
+                process_signal(joined.pidfd, SIGKILL);
+                process_reap(joined.pidfd, &status);
+        }
+        sync_close(&j.sync);
+        close_fd(&j.cgroup);
+        if (r < 0) {
+                joined_close(&joined);
+                return r;
+        }
+        *ret = joined;
+        return 0;
+}
+
+void joined_close(struct joined *joined) {
+        close_fd(&joined->pidfd);
+        close_fd(&joined->console);
+}

@@ -1,0 +1,32 @@
+/* exec: one more process in a running container, made with one clone: no double fork, so pids.max 1 is no obstacle beyond the process itself. */
+#pragma once
+
+#include <signal.h>
+#include <stdbool.h>
+
+#include "base/arena.h"
+#include "base/error.h"
+#include "life/state.h"
+#include "spec/plan.h"
+
+struct join_request {
+        const struct plan_plan *plan;       /* of the container */
+        const struct plan_process *process; /* what to run */
+        const struct filter_program *filter;
+        const char *cgroup;                 /* --cgroup: below the container's own cgroup; NULL: in it */
+        const char *console_socket, *pid_file;
+        unsigned preserve_fds;
+        const sigset_t *mask;
+};
+
+struct joined {
+        pid_t pid;
+        int pidfd;
+        int console;
+};
+#define JOINED_NOTHING { .pidfd = -1, .console = -1 }
+
+/* init: pidfd of the container's process. Returns once the program has been executed. */
+int join(struct arena *arena, const struct container *container, int init, const struct join_request *request, struct joined *ret, struct error *err);
+void joined_close(struct joined *joined);
+#define _cleanup_joined_ __attribute__((cleanup(joined_close)))

@@ -1,0 +1,385 @@
+#define _GNU_SOURCE
+#include "life/launch.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/close_range.h>
+#include <sched.h>
+#include <stdio.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "apply/cgroup.h"
+#include "apply/hooks.h"
+#include "apply/idmap.h"
+#include "apply/rlimits.h"
+#include "apply/terminal.h"
+#include "base/fd.h"
+#include "base/file.h"
+#include "base/process.h"
+#include "base/time.h"
+#include "facts/facts.h"
+#include "libocispec/spec.h"
+#include "life/child.h"
+#include "life/gate.h"
+#include "life/pid_file.h"
+#include "life/release.h"
+#include "life/sync.h"
+
+enum { STATUS_SCHEMA = 1 };
+
+/* A launch under way: what the request asked for and what there is of it by now. */
+struct launch {
+        const struct launch_request *request;
+        const struct plan_plan *plan;
+        struct arena *arena;
+        struct launched result;
+        struct filter_program filter;
+        struct child child;
+        int cgroup;
+        bool hooked; /* hooks outside have begun: from here on a failure owes them poststop */
+};
+
+int launch_hook_state(struct arena *arena, const struct container *container, enum oci_status status, struct str *ret, struct error *err) {
+        struct oci_state state = container_describe(arena, container, status);
+
+        return spec_encode(&oci_state_type, &state, ret, 0, err);
+}
+
+int launch_died(const struct status_cgroup_claim *cgroup, struct error *err) {
+        _cleanup_str_ struct str events = { 0 };
+        _cleanup_close_ int fd = cgroup ? open(cgroup->path, O_PATH | O_DIRECTORY | O_CLOEXEC) : -1;
+        const char *kills;
+
+        /* cgroup-v2.rst, memory.events: "oom_kill N". */
+        if (fd >= 0 && file_read(fd, "memory.events", 4096, &events) == 0 && (kills = strstr(events.text, "oom_kill ")) && kills[9] != '0')
+                return fail(err, CODE_RESOURCE_EXHAUSTED, ENOMEM, "linux.resources.memory.limit",
+                            "the container ran out of memory before its program could start; raise the limit");
+        return fail(err, CODE_LAUNCH_FAILED, EIO, "", "the container's process died before its program could start");
+}
+
+/* ---- before the clone ---- */
+
+static int fill_status(struct launch *l, struct error *err) {
+        struct status_status *s = &l->result.container.status;
+        const struct plan_plan *plan = l->plan;
+        char boot_id[37];
+        int r = process_boot_id(boot_id);
+
+        if (r < 0)
+                return fail_errno(err, CODE_LAUNCH_FAILED, -r, "/proc/sys/kernel/random/boot_id", "cannot read the boot id");
+        *s = (struct status_status){
+                .schema = STATUS_SCHEMA,
+                .id = plan->id,
+                .bundle = plan->bundle,
+                .rootfs = plan->rootfs->path,
+                .oci_version = plan->oci_version,
+                .created = time_realtime_ns(),
+                .owner = geteuid(),
+                .boot_id = arena_strdup(l->arena, boot_id),
+                .annotations = plan->annotations,
+                .n_annotations = plan->n_annotations,
+        };
+        if (plan->hooks && plan->hooks->n_poststart)
+                s->has |= STATUS_STATUS_HAS_POSTSTART, s->poststart = true;
+        if (plan->hooks && plan->hooks->n_poststop)
+                s->has |= STATUS_STATUS_HAS_POSTSTOP, s->poststop = true;
+        return 0;
+}
+
+/* The claim on the cgroup is on disk before the first directory of it is made. */
+static int acquire_cgroup(struct launch *l, struct error *err) {
+        const struct plan_cgroup *cgroup = l->plan->cgroup;
+        struct container *c = &l->result.container;
+        struct status_cgroup_claim *claim;
+        int r;
+
+        if (cgroup->manager == PLAN_CGROUP_MANAGER_DISABLED)
+                return container_save(c, err);
+        claim = arena_new(l->arena, struct status_cgroup_claim);
+        claim->path = arena_printf(l->arena, "%s%s", facts_cgroup_mount(), cgroup->path);
+        if ((r = cgroup_ours(claim->path, &claim->ours, err)) < 0)
+                return r;
+        c->status.cgroup = claim;
+        if ((r = container_save(c, err)) < 0)
+                return r;
+        return cgroup_create(claim->path, cgroup, &l->cgroup, err);
+}
+
+static int make_hook_document(struct launch *l, enum oci_status status, struct hook_document *ret, struct error *err) {
+        struct oci_state state = container_describe(l->arena, &l->result.container, status);
+        struct str text = { 0 };
+        char *at;
+        int r;
+
+        state.has |= OCI_STATE_HAS_PID;
+        state.pid = INT32_MAX; /* ten digits, the room that hook_document_set_pid() fills */
+        if ((r = spec_encode(&oci_state_type, &state, &text, 0, err)) < 0)
+                return r;
+        ret->text = arena_strndup(l->arena, text.text, text.size);
+        ret->size = text.size;
+        str_free(&text);
+        at = strstr(ret->text, "\"pid\":2147483647");
+        if (!at)
+                return fail(err, CODE_INTERNAL, EINVAL, "hooks", "the state document has no pid");
+        ret->pid = at + strlen("\"pid\":");
+        return 0;
+}
+
+static int prepare_child(struct launch *l, struct error *err) {
+        const struct plan_plan *plan = l->plan;
+        const struct oci_hooks *hooks = plan->hooks;
+        struct child *child = &l->child;
+        int r;
+
+        child->plan = plan;
+        child->userns = plan->namespaces->create & CLONE_NEWUSER;
+        child->new_network = plan->namespaces->create & CLONE_NEWNET;
+        child->rendezvous = hooks && (hooks->n_prestart || hooks->n_create_runtime || hooks->n_create_container || hooks->n_start_container);
+        payload_prepare(l->arena, plan->process, &child->payload);
+        if (l->request->mask)
+                child->payload.mask = *l->request->mask;
+        else
+                sigprocmask(SIG_SETMASK, NULL, &child->payload.mask);
+        if (plan->filter) {
+                child->payload.filter = &l->filter;
+                child->payload.filter_flags = plan->filter->flags;
+        }
+        if (child->rendezvous && ((r = make_hook_document(l, OCI_STATUS_CREATING, &child->creating, err)) < 0 ||
+                                  (r = make_hook_document(l, OCI_STATUS_CREATED, &child->created, err)) < 0))
+                return r;
+        if ((r = namespaces_open(plan->namespaces, &child->joins, err)) < 0 || (r = sync_open(&child->sync, err)) < 0)
+                return r;
+        return l->request->wait_for_start ? gate_open(l->result.container.dir, &child->gate, err) : 0;
+}
+
+static int clone_child(struct launch *l, struct error *err) {
+        int r;
+
+        if ((r = namespaces_enter_pid(&l->child.joins, err)) < 0)
+                return r;
+        l->result.pid = process_clone(namespaces_of_clone(l->plan->namespaces), l->cgroup, &l->result.pidfd);
+        if (l->result.pid == 0)
+                child_main(&l->child);
+        close_fd(&l->child.sync.child);
+        close_fd(&l->child.gate);
+        if (l->result.pid == -EAGAIN)
+                return fail(err, CODE_RESOURCE_EXHAUSTED, EAGAIN, "linux.resources.pids.limit", "the limit on processes is reached: no child can be made");
+        return l->result.pid < 0 ? fail_errno(err, CODE_LAUNCH_FAILED, -l->result.pid, "", "cannot make the container's process") : 0;
+}
+
+/* ---- while the child builds its tree ---- */
+
+static int claim_init(struct launch *l, struct error *err) {
+        struct container *c = &l->result.container;
+        struct status_process_claim *init = arena_new(l->arena, struct status_process_claim);
+        bool dead;
+        int r;
+
+        init->pid = l->result.pid;
+        r = process_start_time(init->pid, &init->start_time, &dead);
+        if (r < 0)
+                return fail_errno(err, CODE_LAUNCH_FAILED, -r, "", "cannot read the start time of the container's process");
+        c->status.init = init;
+        return container_save(c, err);
+}
+
+/* Takes what the child says until it says UNTIL. An error of the child's is ours. */
+static int follow(struct launch *l, enum report until, struct error *err) {
+        enum report report = 0;
+        bool executing = false;
+
+        while (report != until) {
+                _cleanup_close_ int fd = -1;
+                int r = sync_hear(l->child.sync.runtime, &report, &fd, err);
+
+                if (r < 0)
+                        return r;
+                if (report == REPORT_GONE && (until != REPORT_GONE || !executing))
+                        return launch_died(l->result.container.status.cgroup, err);
+                if (report == REPORT_EXEC)
+                        executing = true;
+                if (report == REPORT_CONSOLE && l->request->console_socket && (r = terminal_send(l->request->console_socket, fd, err)) < 0)
+                        return r;
+                if (report == REPORT_CONSOLE && !l->request->console_socket)
+                        l->result.console = take_fd(&fd);
+        }
+        return 0;
+}
+
+static int run_outer_hooks(struct launch *l, struct error *err) {
+        const struct oci_hooks *hooks = l->plan->hooks;
+        _cleanup_str_ struct str state = { 0 };
+        int r;
+
+        if ((r = follow(l, REPORT_NAMESPACES, err)) < 0 ||
+            (r = launch_hook_state(l->arena, &l->result.container, OCI_STATUS_CREATING, &state, err)) < 0)
+                return r;
+        l->hooked = true;
+        if ((r = hooks_run("prestart", hooks->prestart, hooks->n_prestart, state.text, state.size, NULL, err)) < 0 ||
+            (r = hooks_run("createRuntime", hooks->create_runtime, hooks->n_create_runtime, state.text, state.size, NULL, err)) < 0)
+                return r;
+        sync_tell(l->child.sync.runtime, TOKEN_HOOKED, l->result.pid);
+        return 0;
+}
+
+static int run_poststart(struct arena *arena, const struct container *container, const struct plan_plan *plan, struct error *err) {
+        _cleanup_str_ struct str state = { 0 };
+        int r;
+
+        if (!plan->hooks || plan->hooks->n_poststart == 0)
+                return 0;
+        if ((r = launch_hook_state(arena, container, OCI_STATUS_RUNNING, &state, err)) < 0)
+                return r;
+        return hooks_run("poststart", plan->hooks->poststart, plan->hooks->n_poststart, state.text, state.size, NULL, err);
+}
+
+/* What only the runtime outside can do for the child, then the word to go on. */
+static int serve_child(struct launch *l, struct error *err) {
+        const struct plan_plan *plan = l->plan;
+        struct child *child = &l->child;
+        int r;
+
+        if (child->userns) {
+                if ((r = idmap_write(l->result.pid, plan->ids, err)) < 0)
+                        return r;
+                sync_tell(child->sync.runtime, TOKEN_MAPPED, 0);
+        }
+        if (child->rendezvous && (r = run_outer_hooks(l, err)) < 0)
+                return r;
+        if (l->cgroup >= 0 && (r = cgroup_limit(l->cgroup, plan->cgroup, err)) < 0)
+                return r;
+        if ((r = container_save_plan(&l->result.container, plan, plan->filter ? &l->filter : NULL, err)) < 0)
+                return r;
+        if (l->request->wait_for_start || child->userns) {
+                if ((r = follow(l, REPORT_READY, err)) < 0)
+                        return r;
+                /* The container's user namespace has no CAP_SYS_RESOURCE over us; its runtime may have. */
+                if (child->userns && (r = rlimits_set_of(l->result.pid, plan->process, err)) < 0)
+                        return r;
+        }
+        return pid_file_write(l->request->pid_file, l->result.pid, err);
+}
+
+static int go(struct launch *l, struct error *err) {
+        struct container *c = &l->result.container;
+        int r;
+
+        if (l->request->wait_for_start) {
+                if ((r = gate_ready(c->dir, err)) < 0)
+                        return r;
+                sync_tell(l->child.sync.runtime, TOKEN_GO, 0);
+                return 0;
+        }
+        sync_tell(l->child.sync.runtime, TOKEN_GO, 0);
+        if ((r = follow(l, REPORT_GONE, err)) < 0)
+                return r;
+        return run_poststart(l->arena, c, l->plan, err);
+}
+
+static int launch_steps(struct launch *l, struct error *err) {
+        int r;
+
+        if ((r = fill_status(l, err)) < 0 ||
+            (r = acquire_cgroup(l, err)) < 0 ||
+            (r = prepare_child(l, err)) < 0 ||
+            (r = clone_child(l, err)) < 0 ||
+            (r = claim_init(l, err)) < 0 ||
+            (r = serve_child(l, err)) < 0)
+                return r;
+        return go(l, err);
+}
+
+/* Undoes a failed launch. The first error is the one to tell; that the undoing failed too shows in its effect. */
+static void undo(struct launch *l, struct error *err) {
+        struct container *c = &l->result.container;
+        _cleanup_str_ struct str state = { 0 };
+        struct error second;
+        int status;
+
+        sync_close(&l->child.sync);
+        if (l->result.pidfd >= 0) {
+                process_signal(l->result.pidfd, SIGKILL);
+                process_reap(l->result.pidfd, &status);
+        }
+        if (release(c, &second) < 0)
+                err->effect = EFFECT_APPLIED;
+        if (l->hooked && l->plan->hooks->n_poststop && launch_hook_state(l->arena, c, OCI_STATUS_STOPPED, &state, &second) == 0)
+                (void)hooks_run("poststop", l->plan->hooks->poststop, l->plan->hooks->n_poststop, state.text, state.size, NULL, &second);
+}
+
+int launch(struct arena *arena, const struct launch_request *request, struct launched *ret, struct error *err) {
+        struct launch l = {
+                .request = request, .plan = request->plan, .arena = arena, .result = LAUNCHED_NOTHING, .cgroup = -1,
+                .child = { .sync = SYNC_CLOSED, .gate = -1 },
+        };
+        int r;
+
+        /* Whatever our caller left open stays out of the container and of every hook, but the ones it asked to keep. */
+        if (syscall(SYS_close_range, 3 + request->preserve_fds, ~0u, CLOSE_RANGE_CLOEXEC) < 0)
+                return fail_errno(err, CODE_LAUNCH_FAILED, errno, "", "cannot mark inherited descriptors close-on-exec");
+        if (l.plan->filter && (r = filter_build(arena, l.plan->filter->rules, &l.filter, err)) < 0)
+                return r;
+        if ((r = container_create(request->root, l.plan->id, &l.result.container, err)) < 0)
+                return r;
+        r = launch_steps(&l, err);
+        if (r < 0)
+                undo(&l, err);
+        namespaces_close(&l.child.joins);
+        sync_close(&l.child.sync);
+        close_fd(&l.child.gate);
+        close_fd(&l.cgroup);
+        if (r < 0) {
+                launched_close(&l.result);
+                return r;
+        }
+        if (!request->wait_for_start)
+                container_unlock(&l.result.container);
+        *ret = l.result;
+        return 0;
+}
+
+void launched_close(struct launched *launched) {
+        close_fd(&launched->pidfd);
+        close_fd(&launched->console);
+        container_close(&launched->container);
+}
+
+/* ---- start ---- */
+
+static int hear_start(int connection, const struct container *container, struct error *err) {
+        enum report report = 0;
+        bool executing = false;
+        int r, fd;
+
+        while (report != REPORT_GONE) {
+                if ((r = sync_hear(connection, &report, &fd, err)) < 0)
+                        return r;
+                close_fd(&fd);
+                executing |= report == REPORT_EXEC;
+        }
+        return executing ? 0 : launch_died(container->status.cgroup, err);
+}
+
+int launch_start(struct arena *arena, struct container *container, struct error *err) {
+        _cleanup_close_ int connection = -1;
+        struct plan_plan plan;
+        struct error second;
+        int r;
+
+        if ((r = gate_connect(container->dir, &connection, err)) < 0)
+                return r;
+        container_unlock(container); /* hooks may take long, and kill must get through */
+        if ((r = hear_start(connection, container, err)) < 0)
+                return r;
+        if (!container->status.poststart)
+                return 0;
+        if ((r = container_load_plan(arena, container, &plan, err)) < 0)
+                return r;
+        r = run_poststart(arena, container, &plan, err);
+        if (r < 0)
+                (void)release_kill(container, &second);
+        return r;
+}

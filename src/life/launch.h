@@ -1,0 +1,42 @@
+/* Brings a planned container to life: claims, cgroup, clone, hooks, and the talk with the child until the payload runs or waits. */
+#pragma once
+
+#include <signal.h>
+#include <stdbool.h>
+
+#include "base/arena.h"
+#include "base/error.h"
+#include "life/state.h"
+#include "spec/plan.h"
+
+struct launch_request {
+        const struct plan_plan *plan;
+        const char *root;           /* --root */
+        const char *console_socket; /* NULL: the master comes back in struct launched */
+        const char *pid_file;
+        unsigned preserve_fds;
+        bool wait_for_start;        /* create: the payload waits for `start` */
+        const sigset_t *mask;       /* signal mask for the payload, where the caller changed its own; else NULL */
+};
+
+struct launched {
+        struct container container; /* open; locked only if wait_for_start */
+        pid_t pid;
+        int pidfd;
+        int console;                /* master of the terminal, or -1 */
+};
+#define LAUNCHED_NOTHING { .container = CONTAINER_CLOSED, .pidfd = -1, .console = -1 }
+
+/* On failure everything that was acquired has been released again (err->effect says if that failed). */
+int launch(struct arena *arena, const struct launch_request *request, struct launched *ret, struct error *err);
+void launched_close(struct launched *launched);
+#define _cleanup_launched_ __attribute__((cleanup(launched_close)))
+
+/* Lets a created container go: connects to its gate, hears how the exec went, runs the poststart hooks. */
+int launch_start(struct arena *arena, struct container *container, struct error *err);
+
+/* The OCI state document as hooks get it, encoded. */
+int launch_hook_state(struct arena *arena, const struct container *container, enum oci_status status, struct str *ret, struct error *err);
+
+/* What went wrong with a child that ended without a word: mostly the container's own memory limit. */
+int launch_died(const struct status_cgroup_claim *cgroup, struct error *err);

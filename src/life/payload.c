@@ -1,0 +1,168 @@
+#define _GNU_SOURCE
+#include "life/payload.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "apply/container_path.h"
+#include "apply/credentials.h"
+#include "apply/lsm.h"
+#include "apply/rlimits.h"
+#include "apply/rootfs.h"
+#include "apply/seccomp.h"
+#include "base/fd.h"
+#include "base/str.h"
+#include "life/sync.h"
+
+/* execvp(3) without a PATH in the environment would use this; so do runc and crun. */
+static const char default_path[] = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+
+void payload_prepare(struct arena *arena, const struct plan_process *process, struct payload *ret) {
+        *ret = (struct payload){ .process = process, .n_env = process->n_env };
+        ret->env = arena_array(arena, const char *, process->n_env + 2);
+        for (size_t i = 0; i < process->n_env; i++)
+                ret->env[i] = process->env[i];
+}
+
+static const char *find_variable(const struct payload *payload, const char *name_and_sign) {
+        for (size_t i = 0; i < payload->n_env; i++) {
+                const char *value = str_after(payload->env[i], name_and_sign);
+
+                if (value)
+                        return value;
+        }
+        return NULL;
+}
+
+/* Copies the home directory of UID out of a passwd(5) file of SIZE bytes into HOME. The file is the image's: any line may be anything. */
+static bool passwd_home(char *text, uint32_t uid, char *home, size_t size) {
+        for (char *line = text, *next; line && *line; line = next) {
+                char *field[7];
+                uint64_t found;
+                size_t n = 0;
+
+                next = strchr(line, '\n');
+                if (next)
+                        *next++ = '\0';
+                for (char *at = line; at && n < ELEMENTSOF(field); n++) {
+                        field[n] = at;
+                        at = strchr(at, ':');
+                        if (at)
+                                *at++ = '\0';
+                }
+                if (n == ELEMENTSOF(field) && str_to_u64(field[2], UINT32_MAX, &found) == 0 && found == uid && field[5][0] == '/')
+                        return snprintf(home, size, "HOME=%s", field[5]) < (int)size;
+        }
+        return false;
+}
+
+static void add_home(struct payload *payload, int root) {
+        static char home[512], text[32768]; /* the child is one process with one payload; static is cheaper than its stack */
+        _cleanup_close_ int fd = -1;
+        struct error ignored;
+        struct stat st;
+        ssize_t n = 0;
+
+        /* O_NONBLOCK: the image may have put a FIFO there. A longer file than TEXT is read as far as that goes. */
+        if (container_path_open(root, "/etc/passwd", O_RDONLY | O_NONBLOCK | O_NOCTTY, &fd, &ignored) == 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode))
+                n = read(fd, text, sizeof text - 1);
+        text[n > 0 ? n : 0] = '\0';
+        if (!passwd_home(text, payload->process->uid, home, sizeof home))
+                snprintf(home, sizeof home, "HOME=/");
+        payload->env[payload->n_env++] = home;
+}
+
+/* Is PATH something execve(2) would start, as far as its kind and mode tell? 0, or the negative errno to report. */
+static int executable(const char *path) {
+        struct stat st;
+
+        if (stat(path, &st) < 0)
+                return -errno;
+        if (!S_ISREG(st.st_mode) || !(st.st_mode & 0111))
+                return -EACCES;
+        return 0;
+}
+
+static int find_program(struct payload *payload, struct error *err) {
+        const char *name = payload->process->args[0], *path = find_variable(payload, "PATH=");
+        int found = -ENOENT;
+
+        if (strchr(name, '/')) {
+                snprintf(payload->program, sizeof payload->program, "%s", name);
+                found = executable(name);
+                return found < 0 ? fail_errno(err, CODE_EXECUTABLE_UNAVAILABLE, -found, "process.args", "open executable `%s`", name) : 0;
+        }
+        for (const char *at = path ? path : default_path; *name && at; ) {
+                const char *end = strchrnul(at, ':');
+                int n = snprintf(payload->program, sizeof payload->program, "%.*s/%s", end == at ? 1 : (int)(end - at), end == at ? "." : at, name);
+                int r = n < (int)sizeof payload->program ? executable(payload->program) : -ENAMETOOLONG;
+
+                if (r == 0)
+                        return 0;
+                if (r == -EACCES)
+                        found = r;
+                at = *end ? end + 1 : NULL;
+        }
+        return fail_errno(err, CODE_EXECUTABLE_UNAVAILABLE, -found, "process.args", "executable file `%s` not found in $PATH", name);
+}
+
+int payload_settle(struct payload *payload, struct error *err) {
+        _cleanup_close_ int root = -1;
+        int r;
+
+        if (payload->process->add_home) {
+                root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+                if (root < 0)
+                        return fail_errno(err, CODE_LAUNCH_FAILED, errno, "/", "cannot open the container's root");
+                add_home(payload, root);
+        }
+        r = cwd_enter(payload->process->cwd, err);
+        if (r < 0 && r != -EACCES)
+                return r;
+        payload->cwd_later = r == -EACCES;
+        return find_program(payload, err);
+}
+
+static int load_filter(struct payload *payload, int sync, struct error *err) {
+        _cleanup_close_ int listener = -1;
+        int r;
+
+        if (!payload->filter)
+                return 0;
+        r = seccomp_load(payload->filter, payload->filter_flags, &listener, err);
+        if (r == 0 && listener >= 0 && (r = sync_report(sync, REPORT_LISTENER, listener)) < 0)
+                return fail_errno(err, CODE_LAUNCH_FAILED, -r, "linux.seccomp.listenerPath", "cannot hand over the seccomp listener");
+        return r;
+}
+
+int payload_exec(struct payload *payload, int sync, struct error *err) {
+        const struct plan_process *process = payload->process;
+        int r;
+
+        if ((r = credentials_drop_bounding(process, err)) < 0)
+                return r;
+        if (process->no_new_privileges && prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
+                return fail_errno(err, CODE_LAUNCH_FAILED, errno, "process.noNewPrivileges", "cannot set no_new_privs");
+
+        /* Without no_new_privs a filter needs CAP_SYS_ADMIN (seccomp(2)), so it goes on while we hold it; with it, last, so that
+         * it need not allow what we do ourselves. */
+        if (!process->no_new_privileges && (r = load_filter(payload, sync, err)) < 0)
+                return r;
+        if ((r = credentials_set(process, err)) < 0)
+                return r;
+        if (payload->cwd_later && (r = cwd_enter(process->cwd, err)) < 0)
+                return r;
+        if (sync_report(sync, REPORT_EXEC, -1) < 0 && errno == EPIPE)
+                _exit(1);
+        sigprocmask(SIG_SETMASK, &payload->mask, NULL);
+        if (process->no_new_privileges && (r = load_filter(payload, sync, err)) < 0)
+                return r;
+
+        execve(payload->program, (char *const *)(uintptr_t)process->args, (char *const *)(uintptr_t)payload->env);
+        r = -errno;
+        return fail_errno(err, r == -E2BIG ? CODE_CONFIG_INVALID : CODE_EXECUTABLE_UNAVAILABLE, -r, "process.args", "cannot execute `%s`", payload->program);
+}

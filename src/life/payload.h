@@ -1,0 +1,32 @@
+/* The last steps before a program of the container runs: the same for the bundle's process and for exec. */
+#pragma once
+
+#include <signal.h>
+#include <stdbool.h>
+
+#include "base/arena.h"
+#include "base/error.h"
+#include "plan/filter.h"
+#include "spec/plan.h"
+
+struct payload {
+        const struct plan_process *process;
+        const char **env;                    /* the process's, with a free place for HOME before the last NULL */
+        size_t n_env;
+        const struct filter_program *filter; /* NULL: none */
+        uint64_t filter_flags;
+        sigset_t mask;                       /* the caller's, to be given back to the payload */
+        char program[4096];                  /* found late: PATH means the container's */
+        bool cwd_later;                      /* only the payload's identity may enter it */
+};
+
+/* In the parent: all memory the child will need. */
+void payload_prepare(struct arena *arena, const struct plan_process *process, struct payload *ret);
+
+/* In the child, inside the container's root, still privileged: HOME, cwd and the program, the three things that only the
+ * container's own files can tell. CODE_EXECUTABLE_UNAVAILABLE with the words that engines turn into 126 and 127. */
+int payload_settle(struct payload *payload, struct error *err);
+
+/* Drops to the payload's identity and filter and executes it; returns only on failure. SYNC is told just before (REPORT_EXEC)
+ * and gets the seccomp listener, if the filter has one. */
+int payload_exec(struct payload *payload, int sync, struct error *err);

@@ -1,0 +1,52 @@
+#define _GNU_SOURCE
+#include "life/release.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include "apply/cgroup.h"
+#include "base/fd.h"
+#include "base/process.h"
+
+static int kill_init(const struct container *container, struct error *err) {
+        _cleanup_close_ int pidfd = -1;
+        enum oci_status status;
+        int r;
+
+        if ((r = container_state(container, &status, &pidfd, err)) < 0 || pidfd < 0)
+                return r;
+        r = process_signal(pidfd, SIGKILL);
+        if (r < 0 && r != -ESRCH)
+                return fail_errno(err, CODE_RELEASE_FAILED, -r, container->id, "cannot kill the container's process");
+        r = process_wait_end(pidfd, RELEASE_WAIT_MS);
+        return r < 0 ? fail_errno(err, CODE_LOST, -r, container->id, "the container's process %d does not die", container->status.init->pid) : 0;
+}
+
+/* A cgroup that was there before us may hold others' processes: there the death of init has to do. */
+static int kill_cgroup(const struct status_cgroup_claim *claim, struct error *err) {
+        _cleanup_close_ int fd = -1;
+
+        if (!claim || claim->ours == 0)
+                return 0;
+        fd = open(claim->path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+        return fd < 0 ? 0 : cgroup_kill(fd, err);
+}
+
+int release_kill(const struct container *container, struct error *err) {
+        int r = kill_init(container, err);
+
+        return r < 0 ? r : kill_cgroup(container->status.cgroup, err);
+}
+
+int release(struct container *container, struct error *err) {
+        const struct status_cgroup_claim *cgroup = container->status.cgroup;
+        int r;
+
+        if ((r = release_kill(container, err)) < 0)
+                return r;
+        if (cgroup && (r = cgroup_remove(cgroup->path, cgroup->ours, err)) < 0)
+                return r;
+        return container_remove(container, err);
+}

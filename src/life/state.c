@@ -1,0 +1,258 @@
+#define _GNU_SOURCE
+#include "life/state.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "base/file.h"
+#include "base/process.h"
+#include "base/time.h"
+#include "libocispec/spec.h"
+#include "life/gate.h"
+
+enum { STATE_FILE_MAX = 16 << 20 };
+
+static const char *const state_files[] = { "status.json", ".status.json.new", ".plan.json.new", "plan.json", ".filter.new", "filter", ".start", "start" };
+
+static const enum oci_status status_of_gate[] = {
+        [GATE_NONE] = OCI_STATUS_RUNNING, [GATE_MAKING] = OCI_STATUS_CREATING, [GATE_WAITING] = OCI_STATUS_CREATED,
+};
+
+bool state_id_valid(const char *id) {
+        size_t n = strlen(id);
+
+        if (n == 0 || n > 255 || id[0] == '.' || id[0] == '-')
+                return false;
+        for (; *id; id++)
+                if (!((*id >= 'a' && *id <= 'z') || (*id >= 'A' && *id <= 'Z') || (*id >= '0' && *id <= '9') || strchr("_+.-", *id)))
+                        return false;
+        return true;
+}
+
+static int check_id(const char *id, struct error *err) {
+        if (state_id_valid(id))
+                return 0;
+        return fail(err, CODE_USAGE, EINVAL, "id", "invalid container id `%.64s`: expected 1 to 255 of a-z A-Z 0-9 _ + . -, not beginning with . or -", id);
+}
+
+/* mkdir -p, for --root only: the last component private, those above it as others would make them. */
+static int make_root(const char *root) {
+        char path[4096];
+        size_t n = strlen(root);
+
+        if (n >= sizeof path)
+                return -ENAMETOOLONG;
+        memcpy(path, root, n + 1);
+        for (char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
+                *slash = '\0';
+                if (mkdir(path, 0755) < 0 && errno != EEXIST)
+                        return -errno;
+                *slash = '/';
+        }
+        return mkdir(path, 0700) < 0 && errno != EEXIST ? -errno : 0;
+}
+
+static int open_root(const char *root, bool make, int *ret, struct error *err) {
+        int fd = open(root, O_PATH | O_DIRECTORY | O_CLOEXEC), r;
+
+        if (fd < 0 && errno == ENOENT && make) {
+                if ((r = make_root(root)) < 0)
+                        return fail_errno(err, CODE_LAUNCH_FAILED, -r, root, "cannot make the state directory");
+                fd = open(root, O_PATH | O_DIRECTORY | O_CLOEXEC);
+        }
+        if (fd < 0)
+                return fail_errno(err, CODE_LAUNCH_FAILED, errno, root, "cannot open the state directory");
+        *ret = fd;
+        return 0;
+}
+
+static int open_dir(int root, const char *id) {
+        int fd = openat(root, id, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+
+        return fd < 0 ? -errno : fd;
+}
+
+int container_lock(struct container *container, struct error *err) {
+        int r;
+
+        do
+                r = flock(container->dir, LOCK_EX);
+        while (r < 0 && errno == EINTR);
+        return r < 0 ? fail_errno(err, CODE_INTERNAL, errno, container->id, "cannot lock the container") : 0;
+}
+
+void container_unlock(struct container *container) {
+        flock(container->dir, LOCK_UN);
+}
+
+void container_close(struct container *container) {
+        close_fd(&container->dir);
+        close_fd(&container->root);
+}
+
+int container_create(const char *root, const char *id, struct container *ret, struct error *err) {
+        _cleanup_container_ struct container c = { .root = -1, .dir = -1, .id = id };
+        int r;
+
+        if ((r = check_id(id, err)) < 0 || (r = open_root(root, true, &c.root, err)) < 0)
+                return r;
+        if (mkdirat(c.root, id, 0700) < 0)
+                return errno == EEXIST ? fail(err, CODE_EXISTS, EEXIST, id, "container `%s` already exists: container with given ID already exists", id)
+                                       : fail_errno(err, CODE_LAUNCH_FAILED, errno, id, "cannot make the container's state directory");
+        c.dir = open_dir(c.root, id);
+        if (c.dir < 0 || (r = container_lock(&c, err)) < 0) {
+                r = c.dir < 0 ? fail_errno(err, CODE_LAUNCH_FAILED, -c.dir, id, "cannot open the container's state directory") : r;
+                unlinkat(c.root, id, AT_REMOVEDIR);
+                return r;
+        }
+        *ret = c;
+        c.root = c.dir = -1;
+        return 0;
+}
+
+static int read_json(struct arena *arena, const struct container *c, const char *name, const struct spec_type *type, void *ret, struct error *err) {
+        _cleanup_str_ struct str text = { 0 };
+        int r = file_read(c->dir, name, STATE_FILE_MAX, &text);
+
+        if (r < 0)
+                return fail_errno(err, CODE_STATE_CORRUPT, -r, name, "cannot read the state of container `%s`", c->id);
+        r = spec_decode(arena, type, name, text.text, text.size, ret, err);
+        if (r < 0)
+                err->code = CODE_STATE_CORRUPT;
+        return r;
+}
+
+int container_open(struct arena *arena, const char *root, const char *id, enum container_lock lock, struct container *ret, struct error *err) {
+        _cleanup_container_ struct container c = { .root = -1, .dir = -1, .id = id };
+        struct stat st;
+        int r;
+
+        if ((r = check_id(id, err)) < 0)
+                return r;
+        c.root = open(root, O_PATH | O_DIRECTORY | O_CLOEXEC);
+        c.dir = c.root < 0 ? -errno : open_dir(c.root, id);
+        if (c.dir == -ENOENT)
+                return fail(err, CODE_NOT_FOUND, ENOENT, "", "container `%s` does not exist: container does not exist", id);
+        if (c.dir < 0)
+                return fail_errno(err, CODE_STATE_CORRUPT, -c.dir, id, "cannot open the container's state directory");
+        if (lock == CONTAINER_LOCKED) {
+                if ((r = container_lock(&c, err)) < 0)
+                        return r;
+                /* Whoever held the lock may have deleted it meanwhile. */
+                if (fstat(c.dir, &st) == 0 && st.st_nlink == 0)
+                        return fail(err, CODE_NOT_FOUND, ENOENT, "", "container `%s` does not exist: container does not exist", id);
+        }
+        r = faccessat(c.dir, "status.json", F_OK, 0) < 0 && errno == ENOENT ? 0 : read_json(arena, &c, "status.json", &status_status_type, &c.status, err);
+        if (r < 0)
+                return r;
+        *ret = c;
+        c.root = c.dir = -1;
+        return 0;
+}
+
+static int write_json(struct container *c, const char *name, const struct spec_type *type, const void *value, struct error *err) {
+        _cleanup_str_ struct str text = { 0 };
+        int r = spec_encode(type, value, &text, 0, err);
+
+        if (r < 0)
+                return r;
+        r = file_replace(c->dir, name, 0600, text.text, text.size);
+        return r < 0 ? fail_errno(err, CODE_LAUNCH_FAILED, -r, name, "cannot write the state of container `%s`", c->id) : 0;
+}
+
+int container_save(struct container *container, struct error *err) {
+        return write_json(container, "status.json", &status_status_type, &container->status, err);
+}
+
+int container_save_plan(struct container *container, const struct plan_plan *plan, const struct filter_program *filter, struct error *err) {
+        struct plan_plan kept = *plan;
+        struct plan_filter without_rules;
+        int r;
+
+        if (plan->filter) {
+                without_rules = *plan->filter;
+                without_rules.rules = NULL;
+                kept.filter = &without_rules;
+                r = file_replace(container->dir, "filter", 0600, filter->instructions, filter->count * sizeof *filter->instructions);
+                if (r < 0)
+                        return fail_errno(err, CODE_LAUNCH_FAILED, -r, "filter", "cannot write the seccomp program of container `%s`", container->id);
+        }
+        return write_json(container, "plan.json", &plan_plan_type, &kept, err);
+}
+
+int container_load_plan(struct arena *arena, const struct container *container, struct plan_plan *ret, struct error *err) {
+        return read_json(arena, container, "plan.json", &plan_plan_type, ret, err);
+}
+
+int container_load_filter(struct arena *arena, const struct container *container, struct filter_program *ret, struct error *err) {
+        _cleanup_str_ struct str bytes = { 0 };
+        int r = file_read(container->dir, "filter", UINT16_MAX * sizeof(struct sock_filter), &bytes);
+
+        if (r < 0)
+                return fail_errno(err, CODE_STATE_CORRUPT, -r, "filter", "cannot read the seccomp program of container `%s`", container->id);
+        if (bytes.size == 0 || bytes.size % sizeof(struct sock_filter) != 0)
+                return fail(err, CODE_STATE_CORRUPT, EIO, "filter", "the seccomp program of container `%s` is damaged", container->id);
+        ret->count = (uint16_t)(bytes.size / sizeof(struct sock_filter));
+        ret->instructions = memcpy(arena_alloc(arena, bytes.size), bytes.text, bytes.size);
+        return 0;
+}
+
+int container_state(const struct container *container, enum oci_status *ret, int *ret_pidfd, struct error *err) {
+        const struct status_process_claim *init = container->status.init;
+        _cleanup_close_ int pidfd = -1;
+        char boot_id[37];
+        int r;
+
+        if (ret_pidfd)
+                *ret_pidfd = -1;
+        if (container->status.schema == 0 || !init) {
+                *ret = OCI_STATUS_CREATING;
+                return 0;
+        }
+        if ((r = process_boot_id(boot_id)) < 0)
+                return fail_errno(err, CODE_INTERNAL, -r, "/proc/sys/kernel/random/boot_id", "cannot read the boot id");
+        r = streq(boot_id, container->status.boot_id) ? process_open(init->pid, init->start_time, &pidfd) : -ESRCH;
+        if (r < 0 && r != -ESRCH)
+                return fail_errno(err, CODE_INTERNAL, -r, container->id, "cannot look at the container's process");
+        *ret = r == -ESRCH ? OCI_STATUS_STOPPED : status_of_gate[gate_state(container->dir)];
+        if (ret_pidfd)
+                *ret_pidfd = take_fd(&pidfd);
+        return 0;
+}
+
+int container_remove(struct container *container, struct error *err) {
+        for (size_t i = 0; i < ELEMENTSOF(state_files); i++)
+                if (unlinkat(container->dir, state_files[i], 0) < 0 && errno != ENOENT)
+                        return fail_errno(err, CODE_RELEASE_FAILED, errno, state_files[i], "cannot remove the state of container `%s`", container->id);
+        if (unlinkat(container->root, container->id, AT_REMOVEDIR) < 0 && errno != ENOENT)
+                return fail_errno(err, CODE_RELEASE_FAILED, errno, container->id, "cannot remove the container's state directory");
+        return 0;
+}
+
+struct oci_state container_describe(struct arena *arena, const struct container *container, enum oci_status status) {
+        const struct status_status *s = &container->status;
+        struct oci_state state = {
+                .has = OCI_STATE_HAS_PID,
+                .oci_version = s->oci_version ? s->oci_version : "1.0.0",
+                .id = container->id,
+                .status = status,
+                .pid = s->init && status != OCI_STATUS_STOPPED ? s->init->pid : 0,
+                .bundle = s->bundle,
+                .rootfs = s->rootfs,
+                .annotations = s->annotations,
+                .n_annotations = s->n_annotations,
+        };
+
+        if (s->schema) {
+                state.created = arena_strdup(arena, time_rfc3339(s->created).text);
+                state.owner = arena_printf(arena, "%u", s->owner);
+        } else {
+                state.bundle = "/";
+        }
+        return state;
+}

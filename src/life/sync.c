@@ -1,0 +1,103 @@
+#define _GNU_SOURCE
+#include "life/sync.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+
+struct tell { int32_t token; int32_t pid; };
+struct hear { int32_t report; struct error error; };
+
+int sync_open(struct sync *ret, struct error *err) {
+        int ends[2];
+
+        if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0)
+                return fail_errno(err, CODE_LAUNCH_FAILED, errno, "", "cannot make the socket to the child");
+        *ret = (struct sync){ .runtime = ends[0], .child = ends[1] };
+        return 0;
+}
+
+void sync_close(struct sync *sync) {
+        close_fd(&sync->runtime);
+        close_fd(&sync->child);
+}
+
+void sync_tell(int runtime, enum token token, pid_t pid) {
+        struct tell message = { .token = token, .pid = pid };
+
+        (void)!send(runtime, &message, sizeof message, MSG_NOSIGNAL);
+}
+
+pid_t sync_await(int child, enum token token) {
+        struct tell message;
+        ssize_t n;
+
+        do
+                n = recv(child, &message, sizeof message, 0);
+        while (n < 0 && errno == EINTR);
+        if (n != sizeof message || message.token != (int32_t)token)
+                _exit(1);
+        return message.pid;
+}
+
+static int send_report(int child, const struct hear *message, size_t size, int fd) {
+        union { char space[CMSG_SPACE(sizeof(int))]; struct cmsghdr align; } control = { 0 };
+        struct iovec iov = { .iov_base = (void *)(uintptr_t)message, .iov_len = size };
+        struct msghdr header = { .msg_iov = &iov, .msg_iovlen = 1 };
+
+        if (fd >= 0) {
+                struct cmsghdr *rights;
+
+                header.msg_control = &control;
+                header.msg_controllen = sizeof control;
+                rights = CMSG_FIRSTHDR(&header);
+                *rights = (struct cmsghdr){ .cmsg_len = CMSG_LEN(sizeof fd), .cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS };
+                memcpy(CMSG_DATA(rights), &fd, sizeof fd);
+        }
+        return sendmsg(child, &header, MSG_NOSIGNAL) < 0 ? -errno : 0;
+}
+
+int sync_report(int child, enum report report, int fd) {
+        const struct hear message = { .report = report };
+
+        return send_report(child, &message, sizeof message.report, fd);
+}
+
+void sync_report_error(int child, const struct error *err) {
+        const struct hear message = { .report = REPORT_ERROR, .error = *err };
+
+        /* write(2), because the payload's filter may be in force by now and is likelier to let this one pass. */
+        (void)!write(child, &message, sizeof message);
+}
+
+int sync_hear(int runtime, enum report *ret, int *ret_fd, struct error *err) {
+        union { char space[CMSG_SPACE(sizeof(int))]; struct cmsghdr align; } control;
+        struct hear message = { 0 };
+        struct iovec iov = { .iov_base = &message, .iov_len = sizeof message };
+        struct msghdr header = { .msg_iov = &iov, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof control };
+        struct cmsghdr *rights;
+        ssize_t n;
+
+        do
+                n = recvmsg(runtime, &header, MSG_CMSG_CLOEXEC);
+        while (n < 0 && errno == EINTR);
+        *ret_fd = -1;
+        if (n < 0 && errno != ECONNRESET)
+                return fail_errno(err, CODE_LAUNCH_FAILED, errno, "", "cannot hear from the child");
+        if (n <= 0) {
+                *ret = REPORT_GONE;
+                return 0;
+        }
+        rights = CMSG_FIRSTHDR(&header);
+        if (rights && rights->cmsg_level == SOL_SOCKET && rights->cmsg_type == SCM_RIGHTS)
+                memcpy(ret_fd, CMSG_DATA(rights), sizeof *ret_fd);
+        *ret = (enum report)message.report;
+        if (message.report == REPORT_ERROR) {
+                *err = message.error;
+                return -(err->errnum ? err->errnum : EIO);
+        }
+        return 0;
+}

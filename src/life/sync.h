@@ -1,0 +1,45 @@
+/* What the runtime and its child say to each other between clone and exec, over one SOCK_SEQPACKET pair.
+ *
+ * Forward go only tokens: everything the child needs it has from the clone. Back come an error, a descriptor, or "ready".
+ * The child's end closes itself at exec: end-of-file without an error means that the payload runs. The runtime's end closes
+ * when it dies: the child then ends itself at its next token, so a killed runtime leaves no half-made container. */
+#pragma once
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+#include "base/error.h"
+
+enum token {
+        TOKEN_MAPPED = 1, /* the id maps are written */
+        TOKEN_HOOKED,     /* the hooks that run outside, between namespaces and mounts, have run; carries the host's pid */
+        TOKEN_GO,         /* everything outside is in place: go on to the payload */
+};
+
+enum report {
+        REPORT_ERROR = 1,
+        REPORT_NAMESPACES, /* joined and made; waits for TOKEN_HOOKED */
+        REPORT_CONSOLE,    /* carries the terminal's master */
+        REPORT_LISTENER,   /* carries the seccomp notify descriptor */
+        REPORT_READY,      /* set up; waits for TOKEN_GO and, after `create`, for `start` */
+        REPORT_EXEC,       /* the next thing is the exec: end of file now means that the payload runs */
+        REPORT_GONE,       /* never sent: the end of file itself */
+};
+
+struct sync { int runtime, child; };
+#define SYNC_CLOSED { .runtime = -1, .child = -1 }
+
+int sync_open(struct sync *ret, struct error *err);
+void sync_close(struct sync *sync);
+#define _cleanup_sync_ __attribute__((cleanup(sync_close)))
+
+/* The runtime's side. A child that is gone already is no failure here: its last report says why. */
+void sync_tell(int runtime, enum token token, pid_t pid);
+/* Waits for the next report. ret_fd: the descriptor it carried, or -1. REPORT_ERROR: its errno is returned, ERR is the child's. */
+int sync_hear(int runtime, enum report *ret, int *ret_fd, struct error *err);
+
+/* The child's side. */
+int sync_report(int child, enum report report, int fd);
+void sync_report_error(int child, const struct error *err);
+/* Ends the process when the runtime is gone. Returns the pid that came along. */
+pid_t sync_await(int child, enum token token);

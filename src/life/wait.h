@@ -1,0 +1,21 @@
+/* The foreground: the runtime stays with a process of a container, passes signals and terminal traffic on, and takes its status. */
+#pragma once
+
+#include <signal.h>
+
+#include "base/error.h"
+
+struct foreground {
+        int signals;   /* signalfd */
+        sigset_t mask; /* what the caller's mask was: the payload gets it back */
+};
+#define FOREGROUND_NOT { .signals = -1 }
+
+/* Blocks all signals and collects them, before the process is made: none may get lost between. */
+int foreground_begin(struct foreground *ret, struct error *err);
+void foreground_end(struct foreground *foreground);
+#define _cleanup_foreground_ __attribute__((cleanup(foreground_end)))
+
+/* Waits for the child PIDFD to end, forwarding signals to it and, if CONSOLE >= 0, relaying between that terminal master and our
+ * own stdio. ret_status: its exit code, or 128 + signal. */
+int foreground_wait(struct foreground *foreground, int pidfd, int console, int *ret_status, struct error *err);
