@@ -6,6 +6,7 @@
 
 Also written, for tests: OUTDIR/spec/NAME.corpus (one document a line that is wrong at one known place) and OUTDIR/spec/NAME.dict
 (words for the fuzzer). README.md says what a schema may hold; whatever is outside that subset stops the build here.
+OUTDIR/spec/roots.h lists the root type of every schema of the run, for tests.
 Files whose content stays the same keep their time, so that a changed schema rebuilds only what it changes.
 """
 
@@ -203,7 +204,7 @@ class Schema:
             elif d.is_object:
                 self.resolve_object(d)
             else:  # a scalar, array or map that others take over by $ref
-                self.element(Field(d.name), d.node, d.where)
+                self.member(Field(d.name), d.node, d.where)
         if not self.definitions[self.root].is_object:
             refuse(self.file, "the root must be an object")
         for d in self.objects():
@@ -279,8 +280,8 @@ class Schema:
             field.format = node["format"]
             _, _, lowest, highest = FORMATS[field.format]
             field.min, field.max = node.get("minimum", lowest), node.get("maximum", highest)
-            if not lowest <= field.min <= field.max <= highest:
-                refuse(where, f"minimum and maximum must lie in {field.format}")
+            if not lowest <= field.min <= field.max <= highest or field.max < 0:
+                refuse(where, f"minimum and maximum must lie in {field.format}, and maximum may not be negative")
         if kind == "number" and ("minimum" in node or "maximum" in node):
             field.min, field.max = node.get("minimum", 0), node.get("maximum", 2**53)
             if not (isinstance(field.min, int) and isinstance(field.max, int) and field.min <= field.max):
@@ -560,6 +561,14 @@ def dictionary(schema):
     return "".join('"' + w.replace('"', '\\"') + '"\n' for w in sorted(words))
 
 
+def roots(schemas):
+    out = ["/* Made by generate.py: the root type of every schema. For tests; the runtime includes what it needs. */", "#pragma once", ""]
+    out += [f'#include "spec/{s.name}.h"' for s in schemas]
+    out += ["", "static const struct {", "        const char *name;", "        const struct spec_type *type;", "} spec_roots[] = {"]
+    out += [f'        {{ "{s.name}", &{s.definitions[s.root].c}_type }},' for s in schemas] + ["};", ""]
+    return "\n".join(out)
+
+
 def write(path, text):
     try:
         with open(path, encoding="utf-8") as f:
@@ -578,10 +587,11 @@ def main(argv):
     names = names or sorted(f[:-5] for f in os.listdir(directory) if f.endswith(".json"))
     os.makedirs(os.path.join(outdir, "spec"), exist_ok=True)
     try:
-        for name in names:
-            schema = Schema.load(directory, name)
+        schemas = [Schema.load(directory, name) for name in names]
+        write(os.path.join(outdir, "spec", "roots.h"), roots(schemas))
+        for schema in schemas:
             for suffix, make in ((".h", header), (".c", source), (".corpus", corpus), (".dict", dictionary)):
-                write(os.path.join(outdir, "spec", name + suffix), make(schema))
+                write(os.path.join(outdir, "spec", schema.name + suffix), make(schema))
     except SchemaError as e:
         sys.exit(f"generate.py: {e}")
 
