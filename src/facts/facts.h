@@ -1,0 +1,52 @@
+/* What this host is: kernel, identity, cgroups, user namespaces, quotas. Read-only looks, made when somebody needs them, kept as
+ * data (schemas/facts.json), so that the decisions of plan/ can be made and tested for any host on any machine. */
+#pragma once
+
+#include <stdbool.h>
+
+#include "base/arena.h"
+#include "base/error.h"
+#include "base/str.h"
+#include "spec/facts.h"
+
+/* One bit a part. What a launch asks for is cheap: IDENTITY and CGROUP together are six system calls for root, KERNEL is about
+ * ten. The rest is for `check`, or for bundles that ask for it. */
+enum facts_part {
+        FACTS_KERNEL = 1 << 0,
+        FACTS_IDENTITY = 1 << 1,
+        FACTS_CGROUP = 1 << 2,      /* all but root and controllers */
+        FACTS_USERNS = 1 << 3,
+        FACTS_CONTROLLERS = 1 << 4, /* cgroup.root, cgroup.controllers */
+        FACTS_DELEGATION = 1 << 5,
+        FACTS_SUBIDS = 1 << 6,
+        FACTS_FEATURES = 1 << 7,
+        FACTS_PROC = 1 << 8,
+        FACTS_QUOTA = 1 << 9,
+        FACTS_POLICY = 1 << 10,
+        FACTS_TRIAL = 1 << 11,      /* forks a child that tries; only `check` may ask for it */
+        FACTS_ALL = (1 << 12) - 1,
+};
+
+struct host {
+        struct arena *arena;       /* the facts live here */
+        struct facts_facts facts;
+        bool recorded;             /* loaded from a file: nothing is ever probed */
+        const char *quota_mount;   /* FACTS_QUOTA looks at this file system only; NULL: at every XFS that is mounted */
+        const char *policy_path;   /* FACTS_POLICY looks at this file; NULL: facts_policy_path() */
+};
+
+/* Probes those of PARTS (FACTS_* bits) that are not known yet. Nothing on the host is changed. A recorded host that lacks a part is
+ * -ENODATA. Returns 0 or a negative errno; parts that were probed before a failure stay. */
+int facts_need(struct host *host, unsigned parts, struct error *err);
+
+/* Fills HOST, whose arena is set, from a file that `check --json` or facts_print() wrote, and marks it recorded. */
+int facts_load(struct host *host, const char *path, struct error *err);
+
+/* Appends all that is known as JSON. */
+int facts_print(const struct facts_facts *facts, struct str *out, struct error *err);
+
+const char *facts_cgroup_mount(void);  /* "/sys/fs/cgroup" */
+const char *facts_policy_path(void);   /* "/etc/sage-runtime/host.json" */
+
+/* Capability N (capabilities(7)) is in IDENTITY's effective set, and counts on the host: it is held in the initial user namespace. */
+bool facts_capable(const struct facts_identity *identity, unsigned capability);
