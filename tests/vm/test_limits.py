@@ -1,0 +1,144 @@
+"""Resource limits of a bundle, on real controllers."""
+
+import os
+
+LOOP0 = "7:0"  # the loop device below the XFS volume: a block device that is surely there
+
+
+def test_the_default_bundle_runs_in_512_kib_of_memory_and_with_one_process(vm):
+    container = vm.container("/bin/true")
+    container.resources["memory"] = {"limit": 524288}
+    container.resources["pids"] = {"limit": 1}
+    container.resources["unified"] = {"memory.max": "524288"}
+    container.run().must_succeed()
+
+
+def test_limits_of_the_bundle_stand_in_the_cgroup_of_the_container(vm):
+    container = vm.container("/bin/sleep", "1000")
+    container.config["linux"]["cgroupsPath"] = f"/{vm.name('path')}"
+    container.resources["memory"] = {"limit": 64 << 20, "swap": 96 << 20}
+    container.resources["pids"] = {"limit": 17}
+    container.resources["cpu"] = {"quota": 30000, "period": 90000, "cpus": "1", "mems": "0"}
+    container.resources["unified"] = {"memory.high": str(48 << 20), "cpu.weight": "250"}
+    container.launch()
+    cgroup = container.cgroup()
+
+    assert container.config["linux"]["cgroupsPath"] in cgroup.path, cgroup.path
+    expected = {
+        "memory.max": str(64 << 20),
+        "memory.swap.max": str(32 << 20),  # the bundle's swap is memory and swap together
+        "memory.high": str(48 << 20),
+        "pids.max": "17",
+        "cpu.max": "30000 90000",
+        "cpu.weight": "250",
+        "cpuset.cpus": "1",
+        "cpuset.mems": "0",
+    }
+    found = {name: cgroup.read(name) for name in expected}
+    assert found == expected, found
+
+
+def test_the_container_sees_its_own_limits_at_sys_fs_cgroup(vm):
+    container = vm.container("/bin/cat", "/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/pids.max")
+    container.resources["memory"] = {"limit": 32 << 20}
+    container.resources["pids"] = {"limit": 9}
+    assert container.run().must_succeed().stdout == f"{32 << 20}\n9\n"
+
+
+def test_cpus_of_the_bundle_are_the_only_ones_the_payload_has(vm):
+    container = vm.container("/bin/nproc")
+    container.resources["cpu"] = {"cpus": "1"}
+    assert container.run().must_succeed().stdout == "1\n"
+
+
+def test_run_says_137_when_its_payload_is_out_of_memory(vm):
+    container = vm.container("/bin/dd", "if=/dev/zero", "of=/dev/null", "bs=200M", "count=1")
+    container.resources["memory"] = {"limit": 16 << 20}
+    result = container.run()
+    assert result.rc == 137, result
+
+
+def test_an_out_of_memory_kill_is_counted_until_delete(vm):
+    container = vm.container("/bin/dd", "if=/dev/zero", "of=/dev/null", "bs=200M", "count=1")
+    container.resources["memory"] = {"limit": 16 << 20}
+    container.create().must_succeed()
+    cgroup = container.cgroup()
+    container.start().must_succeed()
+    container.wait_until_stopped()
+    assert cgroup.count("memory.events", "oom_kill") >= 1
+    container.delete().must_succeed()
+    assert not cgroup.exists()
+
+
+def test_what_exec_runs_counts_against_the_limits_of_the_container(vm):
+    container = vm.container("/bin/sleep", "1000")
+    container.resources["memory"] = {"limit": 16 << 20}
+    container.launch()
+    result = container.exec("/bin/dd", "if=/dev/zero", "of=/dev/null", "bs=200M", "count=1")
+    assert result.rc == 137, result
+    assert container.state()["status"] == "running"
+
+
+def test_a_payload_cannot_have_more_processes_than_its_limit(vm):
+    container = vm.container("/bin/sh", "-c", "for i in 1 2 3 4 5 6 7 8; do sleep 1000 & done; echo all started")
+    container.resources["pids"] = {"limit": 4}
+    result = container.run()
+    assert "all started" not in result.stdout, result
+    assert "fork" in result.stderr, result
+
+
+def test_exec_into_a_container_without_room_for_a_process_fails_and_leaves_it_running(vm):
+    container = vm.container("/bin/sleep", "1000")
+    container.resources["pids"] = {"limit": 1}
+    container.launch()
+    container.exec("/bin/true").must_fail()
+    assert container.state()["status"] == "running"
+    assert len(container.cgroup().processes()) == 1
+
+
+def test_a_cgroup_file_that_does_not_exist_fails_the_launch_and_leaves_nothing(vm):
+    container = vm.container("/bin/true")
+    container.resources["unified"] = {"bogus.max": "1"}
+    container.run().must_fail()  # the driver looks for what is left
+
+
+def device_container(vm, script):
+    container = vm.container("/bin/sh", "-c", f"mknod /blk b {LOOP0.replace(':', ' ')} && {script}")
+    container.config["root"]["readonly"] = False
+    container.add_capabilities("CAP_MKNOD")
+    return container
+
+
+def test_a_block_device_that_the_payload_makes_cannot_be_opened_but_null_can(vm):
+    container = device_container(vm, "echo x >/dev/null && dd if=/dev/zero of=/dev/null bs=1 count=1 && dd if=/blk of=/dev/null count=1")
+    result = container.run().must_fail()
+    assert result.stderr.count("records out") == 1 and "Operation not permitted" in result.stderr, result
+    # The very node can be read outside: it is the device program that refuses, not the node or its mount.
+    with open(f"{container.root}/blk", "rb") as file:
+        assert len(file.read(512)) == 512
+
+
+def test_a_device_rule_allows_exactly_the_access_it_names(vm):
+    container = device_container(vm, "dd if=/blk of=/dev/null count=1 && ! dd if=/dev/zero of=/blk count=0 conv=notrunc")
+    major, minor = map(int, LOOP0.split(":"))
+    container.resources["devices"] = [
+        {"allow": False, "access": "rwm"},
+        {"allow": True, "type": "b", "major": major, "minor": minor, "access": "rm"},
+    ]
+    result = container.run().must_succeed()
+    assert "Operation not permitted" in result.stderr, result
+
+
+def test_twenty_containers_at_once_each_keep_their_own_limit(vm):
+    containers = [vm.container("/bin/sleep", "1000") for _ in range(20)]
+    for number, container in enumerate(containers):
+        container.resources["pids"] = {"limit": 10 + number}
+    for process in [container.spawn_create() for container in containers]:
+        process.wait().must_succeed()
+    for process in [container.spawn("start") for container in containers]:
+        process.wait().must_succeed()
+    cgroups = [container.cgroup() for container in containers]
+    assert [int(cgroup.read("pids.max")) for cgroup in cgroups] == list(range(10, 30))
+    for process in [container.spawn("delete", "--force") for container in containers]:
+        process.wait().must_succeed()
+    assert not any(os.path.exists(cgroup.path) for cgroup in cgroups)
