@@ -18,6 +18,7 @@ import guest
 import residue
 
 RESULTS = "/out/results.tap"
+CURRENT = "/out/current"
 
 # Seconds that one test may take, on a machine that may be shared by many. A function's attribute `timeout` overrides it.
 TIMEOUT = 100
@@ -167,6 +168,8 @@ def main():
     report = Report(len(tests))
     for test in tests:
         began = time.monotonic()
+        with open(CURRENT, "w") as file:
+            print(test.name, file=file)
         failure, skipped = run_test(test, f"/tmp/test{report.number + 1}", build)
         report.result(test, failure, skipped, time.monotonic() - began)
     return 1 if report.failed or not tests else 0
