@@ -27,6 +27,10 @@ class Result(collections.namedtuple("Result", "argv rc stdout stderr")):
         assert self.rc != 0, self
         return self
 
+    def must_print(self, stdout):
+        self.must_succeed()
+        assert self.stdout == stdout, f"expected on stdout: {stdout!r}\n{self}"
+
     def __str__(self):
         return f"{' '.join(self.argv)}\nexit status {self.rc}\nstdout: {self.stdout}\nstderr: {self.stderr}"
 

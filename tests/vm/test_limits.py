@@ -5,12 +5,28 @@ import os
 LOOP0 = "7:0"  # the loop device below the XFS volume: a block device that is surely there
 
 
-def test_the_default_bundle_runs_in_512_kib_of_memory_and_with_one_process(vm):
+def smallest_container(vm):
     container = vm.container("/bin/true")
     container.resources["memory"] = {"limit": 524288}
     container.resources["pids"] = {"limit": 1}
     container.resources["unified"] = {"memory.max": "524288"}
-    container.run().must_succeed()
+    return container
+
+
+def test_the_default_bundle_runs_in_512_kib_of_memory_and_with_one_process(vm):
+    smallest_container(vm).run().must_succeed()
+
+
+def test_the_default_bundle_is_created_and_started_in_512_kib_and_nothing_is_refused(vm):
+    container = smallest_container(vm)
+    container.create().must_succeed()
+    cgroup = container.cgroup()
+    assert (cgroup.read("memory.max"), cgroup.read("pids.max")) == ("524288", "1")
+    container.start().must_succeed()
+    container.wait_until_stopped()
+    assert cgroup.count("memory.events", "oom_kill") == 0
+    assert cgroup.count("pids.events", "max") == 0
+    container.delete().must_succeed()
 
 
 def test_limits_of_the_bundle_stand_in_the_cgroup_of_the_container(vm):
@@ -42,13 +58,13 @@ def test_the_container_sees_its_own_limits_at_sys_fs_cgroup(vm):
     container = vm.container("/bin/cat", "/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/pids.max")
     container.resources["memory"] = {"limit": 32 << 20}
     container.resources["pids"] = {"limit": 9}
-    assert container.run().must_succeed().stdout == f"{32 << 20}\n9\n"
+    container.run().must_print(f"{32 << 20}\n9\n")
 
 
 def test_cpus_of_the_bundle_are_the_only_ones_the_payload_has(vm):
     container = vm.container("/bin/nproc")
     container.resources["cpu"] = {"cpus": "1"}
-    assert container.run().must_succeed().stdout == "1\n"
+    container.run().must_print("1\n")
 
 
 def test_run_says_137_when_its_payload_is_out_of_memory(vm):
@@ -138,7 +154,8 @@ def test_twenty_containers_at_once_each_keep_their_own_limit(vm):
     for process in [container.spawn("start") for container in containers]:
         process.wait().must_succeed()
     cgroups = [container.cgroup() for container in containers]
-    assert [int(cgroup.read("pids.max")) for cgroup in cgroups] == list(range(10, 30))
+    limits = [cgroup.read("pids.max") for cgroup in cgroups]
+    assert limits == [str(limit) for limit in range(10, 30)], limits
     for process in [container.spawn("delete", "--force") for container in containers]:
         process.wait().must_succeed()
     assert not any(os.path.exists(cgroup.path) for cgroup in cgroups)
