@@ -62,7 +62,8 @@ enum { RESULT = 0, SCRATCH = 1, TYPE = 2, ACCESS = 3, MAJOR = 4, MINOR = 5 }; /*
         UNLESS(TYPE, BPF_DEVCG_DEV_CHAR, 4), UNLESS(MAJOR, major, 3), UNLESS(MINOR, minor, 2), MOVE(RESULT, 1), EXIT()
 #define ALLOW_CHAR_MAJOR(major) UNLESS(TYPE, BPF_DEVCG_DEV_CHAR, 3), UNLESS(MAJOR, major, 2), MOVE(RESULT, 1), EXIT()
 
-/* The bundle denies everything; a runtime adds what config-linux.md lists as default devices, and lets nodes be made. */
+/* The bundle denies everything; a runtime adds what config-linux.md lists as default devices, and lets nodes be made. Rule by rule, as a
+ * runtime translates them: what a cleverer program saves in the kernel's verifier is a merit of whoever writes it. */
 static const struct bpf_insn device_program[] = {
         LOAD(TYPE, access_type),
         MOVE_REG(ACCESS, TYPE),
@@ -163,13 +164,17 @@ static void make_tree(void) {
         umask(022);
 }
 
-/* A masked file reads like /dev/null, a masked directory is empty; what this kernel does not have needs no mask. */
+/* A masked file reads like /dev/null, a masked directory is empty; what this kernel does not have needs no mask. Asking first is the
+ * cheap way: a bind mount that fails on a directory is taken apart again, and that waits for RCU (fs/namespace.c, namespace_unlock). */
 static void mask(const char *path) {
-        if (mount("/dev/null", path, NULL, MS_BIND, NULL) == 0 || errno == ENOENT)
-                return;
-        if (errno != ENOTDIR)
-                must(-1, path);
-        must(mount("tmpfs", path, "tmpfs", MS_RDONLY, "size=0k"), path);
+        struct stat st;
+
+        if (stat(path, &st) < 0)
+                must(errno == ENOENT ? 0 : -1, path);
+        else if (S_ISDIR(st.st_mode))
+                must(mount("tmpfs", path, "tmpfs", MS_RDONLY, NULL), path);
+        else
+                must(mount("/dev/null", path, NULL, MS_BIND, NULL), path);
 }
 
 static void make_read_only(const char *path) {

@@ -303,9 +303,9 @@ def forget_caches(runtime):
 
 def bwrap(payload):
     """bwrap with the namespaces and mounts of the bundle. It has no cgroup, device program or masks to make, and so less to do."""
-    return ["/run/bench/bwrap", "--unshare-pid", "--unshare-net", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup", "--hostname", "bench",
-            "--ro-bind", "/run/bench/rootfs", "/", "--proc", "/proc", "--dev", "/dev", "--tmpfs", "/dev/shm", "--mqueue", "/dev/mqueue",
-            "--ro-bind", "/sys", "/sys", "--chdir", "/", payload]  # fmt: skip
+    return ["/run/bench/bwrap", "--unshare-pid", "--unshare-net", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup",
+            "--hostname", "bench", "--ro-bind", "/run/bench/rootfs", "/", "--proc", "/proc", "--dev", "/dev",
+            "--tmpfs", "/dev/shm", "--mqueue", "/dev/mqueue", "--ro-bind", "/sys", "/sys", "--chdir", "/", payload]  # fmt: skip
 
 
 def prepare(ground, runtime_path, build, scratch):
