@@ -2,15 +2,13 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "base/log.h"
 #include "base/str.h"
 #include "cmd/command.h"
-
-#ifndef SAGE_COMMIT
-#define SAGE_COMMIT "unknown"
-#endif
+#include "version.h"
 
 static const struct option_row global_options[] = {
         { "root", 0, OPTION_TEXT, offsetof(struct invocation, root), "directory for the state of containers" },
@@ -26,7 +24,7 @@ static const struct option_row global_options[] = {
 };
 
 static int print_version(void) {
-        printf("sage-runtime version %s\ncommit: %s\nspec: 1.3.0\n", PACKAGE_VERSION, SAGE_COMMIT);
+        printf("sage-runtime version %s\ncommit: %s\nspec: 1.3.0\n", SAGE_VERSION, SAGE_COMMIT);
         return 0;
 }
 

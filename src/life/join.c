@@ -17,9 +17,8 @@
 #include "apply/rlimits.h"
 #include "apply/terminal.h"
 #include "base/fd.h"
-#include "base/file.h"
 #include "base/process.h"
-#include "life/launch.h"
+#include "life/dialogue.h"
 #include "life/payload.h"
 #include "life/pid_file.h"
 #include "life/sync.h"
@@ -129,65 +128,51 @@ static int clone_into(struct join *j, struct joined *joined, struct error *err) 
         return joined->pid < 0 ? fail_errno(err, CODE_LAUNCH_FAILED, -joined->pid, "", "cannot make a process in the container") : 0;
 }
 
-static int when_ready(struct join *j, struct joined *joined, struct error *err) {
+/* The child is ready inside; what only we can do for it, and then on to the exec. */
+static int see_off(struct join *j, const struct joined *joined, struct dialogue *dialogue, struct error *err) {
         int r;
 
+        if ((r = dialogue_until(dialogue, REPORT_READY, err)) < 0)
+                return r;
+        /* The container's user namespace has no CAP_SYS_RESOURCE over us; its runtime may have. */
         if (j->namespaces & CLONE_NEWUSER && (r = rlimits_set_of(joined->pid, j->request->process, err)) < 0)
                 return r;
         if ((r = pid_file_write(j->request->pid_file, joined->pid, err)) < 0)
                 return r;
         sync_tell(j->sync.runtime, TOKEN_GO, 0);
-        return 0;
+        return dialogue_until(dialogue, REPORT_GONE, err);
 }
 
-static int follow(struct join *j, struct joined *joined, struct error *err) {
-        enum report report = 0;
-        bool executing = false;
+/* Gives up on the child: nothing of a failed exec stays in the container. */
+static void abandon(struct joined *joined) {
+        int status;
 
-        while (report != REPORT_GONE) {
-                _cleanup_close_ int fd = -1;
-                int r = sync_hear(j->sync.runtime, &report, &fd, err);
-
-                if (r < 0)
-                        return r;
-                executing |= report == REPORT_EXEC;
-                if (report == REPORT_READY && (r = when_ready(j, joined, err)) < 0)
-                        return r;
-                if (report == REPORT_CONSOLE && j->request->console_socket && (r = terminal_send(j->request->console_socket, fd, err)) < 0)
-                        return r;
-                if (report == REPORT_CONSOLE && !j->request->console_socket)
-                        joined->console = take_fd(&fd);
+        if (joined->pidfd >= 0) {
+                process_signal(joined->pidfd, SIGKILL);
+                process_reap(joined->pidfd, &status);
         }
-        return executing ? 0 : launch_died(j->container->status.cgroup, err);
+        joined_close(joined);
 }
 
 int join(struct arena *arena, const struct container *container, int init, const struct join_request *request, struct joined *ret, struct error *err) {
         struct join j = { .request = request, .container = container, .sync = SYNC_CLOSED, .init = init, .cgroup = -1 };
+        struct dialogue dialogue = { .console_socket = request->console_socket, .cgroup = container->status.cgroup, .console = -1 };
         struct joined joined = JOINED_NOTHING;
-        int r, status;
+        int r;
 
         if (syscall(SYS_close_range, 3 + request->preserve_fds, ~0u, CLOSE_RANGE_CLOEXEC) < 0)
                 return fail_errno(err, CODE_LAUNCH_FAILED, errno, "", "cannot mark inherited descriptors close-on-exec");
         j.namespaces = namespaces_of(request->plan->namespaces);
-        payload_prepare(arena, request->process, &j.payload);
-        if (request->mask)
-                j.payload.mask = *request->mask;
-        else
-                sigprocmask(SIG_SETMASK, NULL, &j.payload.mask);
-        if (request->filter) {
-                j.payload.filter = request->filter;
-                j.payload.filter_flags = request->plan->filter->flags;
+        payload_prepare(arena, request->process, request->filter, request->filter ? request->plan->filter->flags : 0, request->mask, &j.payload);
+        if ((r = open_cgroup(&j, err)) == 0 && (r = sync_open(&j.sync, err)) == 0 && (r = clone_into(&j, &joined, err)) == 0) {
+                dialogue.socket = j.sync.runtime;
+                r = see_off(&j, &joined, &dialogue, err);
         }
-        if ((r = open_cgroup(&j, err)) == 0 && (r = sync_open(&j.sync, err)) == 0 && (r = clone_into(&j, &joined, err)) == 0)
-                r = follow(&j, &joined, err);
-        if (r < 0 && joined.pidfd >= 0) {
-                process_signal(joined.pidfd, SIGKILL);
-                process_reap(joined.pidfd, &status);
-        }
+        joined.console = dialogue.console;
         sync_close(&j.sync);
         close_fd(&j.cgroup);
         if (r < 0) {
-                joined_close(&joined);
+                abandon(&joined);
                 return r;
         }
         *ret = joined;

@@ -5,10 +5,7 @@
 #include <fcntl.h>
 #include <linux/close_range.h>
 #include <sched.h>
-#include <stdio.h>
-#include <sys/socket.h>
 #include <sys/syscall.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #include "apply/cgroup.h"
@@ -17,12 +14,12 @@
 #include "apply/rlimits.h"
 #include "apply/terminal.h"
 #include "base/fd.h"
-#include "base/file.h"
 #include "base/process.h"
 #include "base/time.h"
 #include "facts/facts.h"
 #include "libocispec/spec.h"
 #include "life/child.h"
+#include "life/dialogue.h"
 #include "life/gate.h"
 #include "life/pid_file.h"
 #include "life/release.h"
@@ -38,6 +35,7 @@ struct launch {
         struct launched result;
         struct filter_program filter;
         struct child child;
+        struct dialogue dialogue;
         int cgroup;
         bool hooked; /* hooks outside have begun: from here on a failure owes them poststop */
 };
@@ -46,18 +44,6 @@ int launch_hook_state(struct arena *arena, const struct container *container, en
         struct oci_state state = container_describe(arena, container, status);
 
         return spec_encode(&oci_state_type, &state, ret, 0, err);
-}
-
-int launch_died(const struct status_cgroup_claim *cgroup, struct error *err) {
-        _cleanup_str_ struct str events = { 0 };
-        _cleanup_close_ int fd = cgroup ? open(cgroup->path, O_PATH | O_DIRECTORY | O_CLOEXEC) : -1;
-        const char *kills;
-
-        /* cgroup-v2.rst, memory.events: "oom_kill N". */
-        if (fd >= 0 && file_read(fd, "memory.events", 4096, &events) == 0 && (kills = strstr(events.text, "oom_kill ")) && kills[9] != '0')
-                return fail(err, CODE_RESOURCE_EXHAUSTED, ENOMEM, "linux.resources.memory.limit",
-                            "the container ran out of memory before its program could start; raise the limit");
-        return fail(err, CODE_LAUNCH_FAILED, EIO, "", "the container's process died before its program could start");
 }
 
 /* ---- before the clone ---- */
@@ -138,15 +124,8 @@ static int prepare_child(struct launch *l, struct error *err) {
         child->userns = plan->namespaces->create & CLONE_NEWUSER;
         child->new_network = plan->namespaces->create & CLONE_NEWNET;
         child->rendezvous = hooks && (hooks->n_prestart || hooks->n_create_runtime || hooks->n_create_container || hooks->n_start_container);
-        payload_prepare(l->arena, plan->process, &child->payload);
-        if (l->request->mask)
-                child->payload.mask = *l->request->mask;
-        else
-                sigprocmask(SIG_SETMASK, NULL, &child->payload.mask);
-        if (plan->filter) {
-                child->payload.filter = &l->filter;
-                child->payload.filter_flags = plan->filter->flags;
-        }
+        payload_prepare(l->arena, plan->process, plan->filter ? &l->filter : NULL, plan->filter ? plan->filter->flags : 0, l->request->mask,
+                        &child->payload);
         if (child->rendezvous && ((r = make_hook_document(l, OCI_STATUS_CREATING, &child->creating, err)) < 0 ||
                                   (r = make_hook_document(l, OCI_STATUS_CREATED, &child->created, err)) < 0))
                 return r;
@@ -165,6 +144,8 @@ static int clone_child(struct launch *l, struct error *err) {
                 child_main(&l->child);
         close_fd(&l->child.sync.child);
         close_fd(&l->child.gate);
+        l->dialogue = (struct dialogue){ .socket = l->child.sync.runtime, .console_socket = l->request->console_socket,
+                                         .cgroup = l->result.container.status.cgroup, .console = -1 };
         if (l->result.pid == -EAGAIN)
                 return fail(err, CODE_RESOURCE_EXHAUSTED, EAGAIN, "linux.resources.pids.limit", "the limit on processes is reached: no child can be made");
         return l->result.pid < 0 ? fail_errno(err, CODE_LAUNCH_FAILED, -l->result.pid, "", "cannot make the container's process") : 0;
@@ -186,35 +167,12 @@ static int claim_init(struct launch *l, struct error *err) {
         return container_save(c, err);
 }
 
-/* Takes what the child says until it says UNTIL. An error of the child's is ours. */
-static int follow(struct launch *l, enum report until, struct error *err) {
-        enum report report = 0;
-        bool executing = false;
-
-        while (report != until) {
-                _cleanup_close_ int fd = -1;
-                int r = sync_hear(l->child.sync.runtime, &report, &fd, err);
-
-                if (r < 0)
-                        return r;
-                if (report == REPORT_GONE && (until != REPORT_GONE || !executing))
-                        return launch_died(l->result.container.status.cgroup, err);
-                if (report == REPORT_EXEC)
-                        executing = true;
-                if (report == REPORT_CONSOLE && l->request->console_socket && (r = terminal_send(l->request->console_socket, fd, err)) < 0)
-                        return r;
-                if (report == REPORT_CONSOLE && !l->request->console_socket)
-                        l->result.console = take_fd(&fd);
-        }
-        return 0;
-}
-
 static int run_outer_hooks(struct launch *l, struct error *err) {
         const struct oci_hooks *hooks = l->plan->hooks;
         _cleanup_str_ struct str state = { 0 };
         int r;
 
-        if ((r = follow(l, REPORT_NAMESPACES, err)) < 0 ||
+        if ((r = dialogue_until(&l->dialogue, REPORT_NAMESPACES, err)) < 0 ||
             (r = launch_hook_state(l->arena, &l->result.container, OCI_STATUS_CREATING, &state, err)) < 0)
                 return r;
         l->hooked = true;
@@ -254,7 +212,7 @@ static int serve_child(struct launch *l, struct error *err) {
         if ((r = container_save_plan(&l->result.container, plan, plan->filter ? &l->filter : NULL, err)) < 0)
                 return r;
         if (l->request->wait_for_start || child->userns) {
-                if ((r = follow(l, REPORT_READY, err)) < 0)
+                if ((r = dialogue_until(&l->dialogue, REPORT_READY, err)) < 0)
                         return r;
                 /* The container's user namespace has no CAP_SYS_RESOURCE over us; its runtime may have. */
                 if (child->userns && (r = rlimits_set_of(l->result.pid, plan->process, err)) < 0)
@@ -274,7 +232,7 @@ static int go(struct launch *l, struct error *err) {
                 return 0;
         }
         sync_tell(l->child.sync.runtime, TOKEN_GO, 0);
-        if ((r = follow(l, REPORT_GONE, err)) < 0)
+        if ((r = dialogue_until(&l->dialogue, REPORT_GONE, err)) < 0)
                 return r;
         return run_poststart(l->arena, c, l->plan, err);
 }
@@ -313,7 +271,7 @@ static void undo(struct launch *l, struct error *err) {
 int launch(struct arena *arena, const struct launch_request *request, struct launched *ret, struct error *err) {
         struct launch l = {
                 .request = request, .plan = request->plan, .arena = arena, .result = LAUNCHED_NOTHING, .cgroup = -1,
-                .child = { .sync = SYNC_CLOSED, .gate = -1 },
+                .dialogue = { .socket = -1, .console = -1 }, .child = { .sync = SYNC_CLOSED, .gate = -1 },
         };
         int r;
 
@@ -332,11 +290,13 @@ int launch(struct arena *arena, const struct launch_request *request, struct lau
         close_fd(&l.child.gate);
         close_fd(&l.cgroup);
         if (r < 0) {
+                close_fd(&l.dialogue.console);
                 launched_close(&l.result);
                 return r;
         }
         if (!request->wait_for_start)
                 container_unlock(&l.result.container);
+        l.result.console = l.dialogue.console;
         *ret = l.result;
         return 0;
 }
@@ -349,30 +309,18 @@ void launched_close(struct launched *launched) {
 
 /* ---- start ---- */
 
-static int hear_start(int connection, const struct container *container, struct error *err) {
-        enum report report = 0;
-        bool executing = false;
-        int r, fd;
-
-        while (report != REPORT_GONE) {
-                if ((r = sync_hear(connection, &report, &fd, err)) < 0)
-                        return r;
-                close_fd(&fd);
-                executing |= report == REPORT_EXEC;
-        }
-        return executing ? 0 : launch_died(container->status.cgroup, err);
-}
-
 int launch_start(struct arena *arena, struct container *container, struct error *err) {
-        _cleanup_close_ int connection = -1;
+        struct dialogue dialogue = { .socket = -1, .cgroup = container->status.cgroup, .console = -1 };
         struct plan_plan plan;
         struct error second;
         int r;
 
-        if ((r = gate_connect(container->dir, &connection, err)) < 0)
+        if ((r = gate_connect(container->dir, &dialogue.socket, err)) < 0)
                 return r;
         container_unlock(container); /* hooks may take long, and kill must get through */
-        if ((r = hear_start(connection, container, err)) < 0)
+        r = dialogue_until(&dialogue, REPORT_GONE, err);
+        close_fd(&dialogue.socket);
+        if (r < 0)
                 return r;
         if (!container->status.poststart)
                 return 0;

@@ -37,6 +37,3 @@ int launch_start(struct arena *arena, struct container *container, struct error 
 
 /* The OCI state document as hooks get it, encoded. */
 int launch_hook_state(struct arena *arena, const struct container *container, enum oci_status status, struct str *ret, struct error *err);
-
-/* What went wrong with a child that ended without a word: mostly the container's own memory limit. */
-int launch_died(const struct status_cgroup_claim *cgroup, struct error *err);

@@ -21,8 +21,13 @@
 /* execvp(3) without a PATH in the environment would use this; so do runc and crun. */
 static const char default_path[] = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
-void payload_prepare(struct arena *arena, const struct plan_process *process, struct payload *ret) {
-        *ret = (struct payload){ .process = process, .n_env = process->n_env };
+void payload_prepare(struct arena *arena, const struct plan_process *process, const struct filter_program *filter, uint64_t filter_flags,
+                     const sigset_t *mask, struct payload *ret) {
+        *ret = (struct payload){ .process = process, .n_env = process->n_env, .filter = filter, .filter_flags = filter_flags };
+        if (mask)
+                ret->mask = *mask;
+        else
+                sigprocmask(SIG_SETMASK, NULL, &ret->mask);
         ret->env = arena_array(arena, const char *, process->n_env + 2);
         for (size_t i = 0; i < process->n_env; i++)
                 ret->env[i] = process->env[i];

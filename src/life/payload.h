@@ -20,8 +20,10 @@ struct payload {
         bool cwd_later;                      /* only the payload's identity may enter it */
 };
 
-/* In the parent: all memory the child will need. */
-void payload_prepare(struct arena *arena, const struct plan_process *process, struct payload *ret);
+/* In the parent: all memory the child will need.
+ * filter: the seccomp program, or NULL. mask: the signal mask the program gets, or NULL for our own. */
+void payload_prepare(struct arena *arena, const struct plan_process *process, const struct filter_program *filter, uint64_t filter_flags,
+                     const sigset_t *mask, struct payload *ret);
 
 /* In the child, inside the container's root, still privileged: HOME, cwd and the program, the three things that only the
  * container's own files can tell. CODE_EXECUTABLE_UNAVAILABLE with the words that engines turn into 126 and 127. */

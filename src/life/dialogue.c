@@ -1,0 +1,49 @@
+#define _GNU_SOURCE
+#include "life/dialogue.h"
+
+#include <errno.h>
+#include <fcntl.h>
+
+#include "apply/terminal.h"
+#include "base/fd.h"
+#include "base/file.h"
+#include "base/str.h"
+
+/* Mostly the container's own memory limit: cgroup-v2.rst, memory.events, "oom_kill N". */
+static int died(const struct status_cgroup_claim *cgroup, struct error *err) {
+        _cleanup_close_ int fd = cgroup ? open(cgroup->path, O_PATH | O_DIRECTORY | O_CLOEXEC) : -1;
+        _cleanup_str_ struct str events = { 0 };
+        const char *kills;
+
+        if (fd >= 0 && file_read(fd, "memory.events", 4096, &events) == 0 && (kills = strstr(events.text, "oom_kill ")) && kills[9] != '0')
+                return fail(err, CODE_RESOURCE_EXHAUSTED, ENOMEM, "linux.resources.memory.limit",
+                            "the container ran out of memory before its program could start; raise the limit");
+        return fail(err, CODE_LAUNCH_FAILED, EIO, "", "the container's process died before its program could start");
+}
+
+static int take_console(struct dialogue *dialogue, int *fd, struct error *err) {
+        if (dialogue->console_socket)
+                return terminal_send(dialogue->console_socket, *fd, err);
+        close_fd(&dialogue->console);
+        dialogue->console = take_fd(fd);
+        return 0;
+}
+
+int dialogue_until(struct dialogue *dialogue, enum report until, struct error *err) {
+        enum report report = 0;
+
+        while (report != until) {
+                _cleanup_close_ int fd = -1;
+                int r = sync_hear(dialogue->socket, &report, &fd, err);
+
+                if (r < 0)
+                        return r;
+                if (report == REPORT_GONE && (until != REPORT_GONE || !dialogue->executing))
+                        return died(dialogue->cgroup, err);
+                if (report == REPORT_EXEC)
+                        dialogue->executing = true;
+                if (report == REPORT_CONSOLE && (r = take_console(dialogue, &fd, err)) < 0)
+                        return r;
+        }
+        return 0;
+}

@@ -1,0 +1,20 @@
+/* The runtime's side of the talk with a child that is on its way to exec (sync.h): create and run, exec, and start share it. */
+#pragma once
+
+#include <stdbool.h>
+
+#include "base/error.h"
+#include "life/sync.h"
+#include "spec/status.h"
+
+struct dialogue {
+        int socket;                             /* our end */
+        const char *console_socket;             /* where a terminal's master goes; NULL: it is kept in CONSOLE */
+        const struct status_cgroup_claim *cgroup; /* whose memory limit may have ended the child; NULL: unknown */
+        int console;                            /* -1 until a master came that stays here; the owner closes it */
+        bool executing;
+};
+
+/* Takes what the child says until it says UNTIL. Its error is returned as ours. REPORT_GONE as UNTIL means: until its program runs.
+ * A child that ends without a word is CODE_LAUNCH_FAILED, or CODE_RESOURCE_EXHAUSTED where its cgroup ran out of memory. */
+int dialogue_until(struct dialogue *dialogue, enum report until, struct error *err);
