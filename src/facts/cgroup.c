@@ -43,7 +43,8 @@ static int own_cgroup(struct arena *arena, const char **ret, struct error *err) 
         size_t size = 0, length;
 
         if (fd < 0)
-                return fail_errno(err, CODE_CAPABILITY_UNSUPPORTED, errno, "/proc/self/cgroup", "cannot read our own cgroup; is /proc mounted?");
+                return fail_errno(
+                        err, CODE_CAPABILITY_UNSUPPORTED, errno, "/proc/self/cgroup", "cannot read our own cgroup; is /proc mounted?");
         while (size < sizeof text - 1) {
                 ssize_t n = read(fd, text + size, sizeof text - 1 - size);
                 const char *line;

@@ -75,7 +75,8 @@ static bool has_kill(const char *root, const struct facts_kernel *kernel) {
 static bool swap_switched_off(void) {
         char text[4096];
 
-        return probe_read("/proc/cmdline", text, sizeof text) > 0 && (strstr(text, "swapaccount=0") || strstr(text, "cgroup.memory=noswap"));
+        return probe_read("/proc/cmdline", text, sizeof text) > 0 &&
+                (strstr(text, "swapaccount=0") || strstr(text, "cgroup.memory=noswap"));
 }
 
 /* No /proc/swaps: a kernel without swap (CONFIG_SWAP). */

@@ -113,7 +113,8 @@ int facts_need(struct host *host, unsigned wanted, struct error *err) {
                 if (!(wanted & ~have & parts[i].bit))
                         continue;
                 if (host->recorded)
-                        return fail(err, CODE_CONFIG_INVALID, ENODATA, parts[i].name, "this part is needed, and the recorded host does not have it");
+                        return fail(err, CODE_CONFIG_INVALID, ENODATA, parts[i].name,
+                                "this part is needed, and the recorded host does not have it");
                 r = parts[i].probe(host, err);
                 if (r < 0)
                         return r;

@@ -33,7 +33,8 @@ int probe_kernel(struct arena *arena, struct facts_kernel **ret, struct error *e
         if (uname(&name) < 0)
                 return fail_errno(err, CODE_INTERNAL, errno, NULL, "cannot ask the kernel's version");
         if (sscanf(name.release, "%u.%u", &kernel->major, &kernel->minor) != 2)
-                return fail(err, CODE_CAPABILITY_UNSUPPORTED, EINVAL, NULL, "expected a kernel release such as 6.1.0, found %s", name.release);
+                return fail(
+                        err, CODE_CAPABILITY_UNSUPPORTED, EINVAL, NULL, "expected a kernel release such as 6.1.0, found %s", name.release);
         r = probe_number("/proc/sys/kernel/cap_last_cap", &last);
         if (r < 0)
                 return fail_errno(err, CODE_CAPABILITY_UNSUPPORTED, -r, "/proc/sys/kernel/cap_last_cap",

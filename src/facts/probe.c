@@ -58,7 +58,8 @@ static char *unescape(char *text) {
         char *to = text;
 
         for (const char *from = text; *from; to++) {
-                if (from[0] == '\\' && from[1] >= '0' && from[1] <= '3' && from[2] >= '0' && from[2] <= '7' && from[3] >= '0' && from[3] <= '7') {
+                if (from[0] == '\\' && from[1] >= '0' && from[1] <= '3' && from[2] >= '0' && from[2] <= '7' && from[3] >= '0' &&
+                        from[3] <= '7') {
                         *to = (char)((from[1] - '0') << 6 | (from[2] - '0') << 3 | (from[3] - '0'));
                         from += 4;
                 } else {

@@ -46,7 +46,8 @@ int probe_userns(struct arena *arena, const struct facts_identity *identity, str
         (void)err;
         if (probe_number("/proc/sys/user/max_user_namespaces", &userns->max) == 0)
                 userns->has |= FACTS_USERNS_HAS_MAX;
-        read_switch("/proc/sys/kernel/unprivileged_userns_clone", FACTS_USERNS_HAS_UNPRIVILEGED_CLONE, &userns->has, &userns->unprivileged_clone);
+        read_switch("/proc/sys/kernel/unprivileged_userns_clone", FACTS_USERNS_HAS_UNPRIVILEGED_CLONE, &userns->has,
+                &userns->unprivileged_clone);
         read_switch("/proc/sys/kernel/apparmor_restrict_unprivileged_userns", FACTS_USERNS_HAS_APPARMOR_RESTRICTED, &userns->has,
                     &userns->apparmor_restricted);
         userns->confinement = confinement(arena);

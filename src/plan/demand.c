@@ -1,0 +1,110 @@
+#define _GNU_SOURCE
+#include "plan/demand.h"
+
+#include <sched.h>
+
+#include "base/str.h"
+
+#define STRICT_NAMESPACES (CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWCGROUP)
+
+#define STRICT_ITEMS                                                                                                              \
+        (ITEM_BIT(ITEM_KERNEL) | ITEM_BIT(ITEM_NAMESPACES) | ITEM_BIT(ITEM_USER_NAMESPACE) | ITEM_BIT(ITEM_IDENTITY) |            \
+         ITEM_BIT(ITEM_PROC) | ITEM_BIT(ITEM_SECCOMP) | ITEM_BIT(ITEM_HOST_POLICY) | ITEM_BIT(ITEM_CGROUP) | ITEM_BIT(ITEM_CPU) | \
+         ITEM_BIT(ITEM_MEMORY) | ITEM_BIT(ITEM_PROCESS_COUNT) | ITEM_BIT(ITEM_DISK))
+
+static const struct {
+        const char *name;
+        const char *controller;
+        bool limit;
+} items[ITEM_COUNT] = {
+        [ITEM_KERNEL] = { "kernel", NULL, false },
+        [ITEM_NAMESPACES] = { "namespaces", NULL, false },
+        [ITEM_USER_NAMESPACE] = { "user_namespace", NULL, false },
+        [ITEM_ID_MAP] = { "id_map", NULL, false },
+        [ITEM_IDENTITY] = { "identity", NULL, false },
+        [ITEM_PROC] = { "proc", NULL, false },
+        [ITEM_IDMAPPED_MOUNTS] = { "idmapped_mounts", NULL, false },
+        [ITEM_SECCOMP] = { "seccomp", NULL, false },
+        [ITEM_APPARMOR] = { "apparmor", NULL, false },
+        [ITEM_SELINUX] = { "selinux", NULL, false },
+        [ITEM_HOST_POLICY] = { "host_policy", NULL, false },
+        [ITEM_CGROUP] = { "cgroup", NULL, false },
+        [ITEM_DEVICES] = { "devices", NULL, false },
+        [ITEM_CPU] = { "cpu", "cpu", true },
+        [ITEM_MEMORY] = { "memory", "memory", true },
+        [ITEM_PROCESS_COUNT] = { "process_count", "pids", true },
+        [ITEM_DISK] = { "disk", NULL, true },
+        [ITEM_IO] = { "io", "io", false },
+        [ITEM_CPUSET] = { "cpuset", "cpuset", false },
+        [ITEM_HUGETLB] = { "hugetlb", "hugetlb", false },
+        [ITEM_RDMA] = { "rdma", "rdma", false },
+        [ITEM_MISC] = { "misc", "misc", false },
+};
+
+const char *demand_name(enum item item) {
+        return items[item].name;
+}
+
+const char *demand_controller(enum item item) {
+        return items[item].controller;
+}
+
+bool demand_is_limit(enum item item) {
+        return items[item].limit;
+}
+
+static uint64_t if_bit(bool condition, enum item item) {
+        return condition ? ITEM_BIT(item) : 0;
+}
+
+static uint64_t cgroup_items(const struct plan_cgroup *cgroup) {
+        uint64_t set = 0;
+
+        if (cgroup->manager == PLAN_CGROUP_MANAGER_DISABLED)
+                return 0;
+        for (size_t i = 0; i < cgroup->n_controllers; i++)
+                for (enum item item = 0; item < ITEM_COUNT; item++)
+                        if (items[item].controller && streq(items[item].controller, cgroup->controllers[i]))
+                                set |= ITEM_BIT(item);
+        return set | ITEM_BIT(ITEM_CGROUP) | if_bit(cgroup->limit_devices, ITEM_DEVICES);
+}
+
+static uint64_t mount_items(const struct plan_plan *plan) {
+        uint64_t set = 0;
+
+        for (size_t i = 0; i < plan->n_mounts; i++) {
+                const struct plan_mount *mount = &plan->mounts[i];
+
+                set |= if_bit(mount->kind == PLAN_MOUNT_KIND_FILESYSTEM && mount->type && streq(mount->type, "proc"), ITEM_PROC);
+                set |= if_bit(mount->idmap, ITEM_IDMAPPED_MOUNTS);
+        }
+        return set;
+}
+
+static bool named(const char *text) {
+        return text && *text;
+}
+
+static uint64_t process_items(const struct plan_plan *plan) {
+        const char *profile = plan->process->apparmor_profile;
+
+        /* "unconfined" is what a process is where there is no AppArmor. */
+        return if_bit(named(profile) && !streq(profile, "unconfined"), ITEM_APPARMOR) |
+               if_bit(named(plan->process->selinux_label) || named(plan->rootfs->mount_label), ITEM_SELINUX);
+}
+
+struct demand demand_of(const struct plan_plan *plan) {
+        struct demand demand = { .plan = plan };
+        bool userns;
+
+        if (!plan)
+                return (struct demand){ .items = STRICT_ITEMS, .namespaces = STRICT_NAMESPACES };
+        demand.namespaces = plan->namespaces->create;
+        userns = demand.namespaces & CLONE_NEWUSER;
+        demand.items = ITEM_BIT(ITEM_KERNEL) | cgroup_items(plan->cgroup) | mount_items(plan) | process_items(plan);
+        demand.items |= if_bit(demand.namespaces || plan->namespaces->n_join, ITEM_NAMESPACES);
+        demand.items |= if_bit(userns, ITEM_USER_NAMESPACE);
+        demand.items |= if_bit(userns && (plan->ids->n_uid_map || plan->ids->n_gid_map), ITEM_ID_MAP);
+        demand.items |= if_bit(plan->filter, ITEM_SECCOMP);
+        return demand;
+}
