@@ -139,13 +139,17 @@ static void load_integer(const struct writer *w, const struct spec_field *field,
                 put_integer(w, false, value);
 }
 
-/* The shortest digits that read back as the same number. */
+/* The shortest digits that read back as the same number; no exponent where a whole number does without. */
 static int put_number(const struct writer *w, const struct place *place, double value) {
         char text[40];
 
         if (!__builtin_isfinite(value))
                 return refuse(w, place, "the number is not finite");
-        for (int digits = 1; digits <= 17; digits++) {
+        if (value > -0x1p53 && value < 0x1p53 && value == (double)(int64_t)value) {
+                put_integer(w, value < 0, (uint64_t)(int64_t)(value < 0 ? -value : value));
+                return 0;
+        }
+        for (int digits = 15; digits <= 17; digits++) {
                 snprintf(text, sizeof text, "%.*g", digits, value);
                 if (strtod(text, NULL) == value)
                         break;
@@ -255,13 +259,11 @@ static int put_map(struct writer *w, const struct place *place, const struct spe
 /* The value of a member that is there. */
 static int put_value(struct writer *w, const struct place *place, const struct spec_module *module, const struct spec_field *field,
                      const char *at, const char *base) {
-        const char *pointer = *(const char *const *)at;
-
         if (field->form == SPEC_ARRAY)
-                return put_array(w, place, module, field, pointer, *(const size_t *)(base + field->count));
+                return put_array(w, place, module, field, *(const char *const *)at, *(const size_t *)(base + field->count));
         if (field->form == SPEC_MAP)
-                return put_map(w, place, module, field, pointer, *(const size_t *)(base + field->count));
-        return put_element(w, place, module, field, field->kind == SPEC_OBJECT ? pointer : at);
+                return put_map(w, place, module, field, *(const char *const *)at, *(const size_t *)(base + field->count));
+        return put_element(w, place, module, field, field->kind == SPEC_OBJECT ? *(const char *const *)at : at);
 }
 
 /* Absent: an optional scalar without its bit; a string, object, array or map that is NULL. */

@@ -4,8 +4,8 @@
     generate.py SCHEMADIR NAME... OUTDIR    those schemas
     generate.py SCHEMADIR OUTDIR            every schema there is
 
-Also written, for tests: OUTDIR/spec/NAME.corpus (one document a line that is wrong at one known place) and OUTDIR/spec/NAME.dict
-(words for the fuzzer). README.md says what a schema may hold; whatever is outside that subset stops the build here.
+Also written, for tests: OUTDIR/spec/NAME.corpus (one document a line that is wrong at one known place), OUTDIR/spec/NAME.full (a
+document with every member there is, in canonical form) and OUTDIR/spec/NAME.dict (words for the fuzzer). README.md says what a schema may hold; whatever is outside that subset stops the build here.
 OUTDIR/spec/roots.h lists the root type of every schema of the run, for tests.
 Files whose content stays the same keep their time, so that a changed schema rebuilds only what it changes.
 """
@@ -477,6 +477,18 @@ def sample_object(d):
     return {f.name: sample(f) for f in d.fields if f.required}
 
 
+def full(d):
+    """A value with every member, of which each array has one element and each map one key."""
+    def value(f, form):
+        if form == "array":
+            return [value(f, "one")]
+        if form == "map":
+            return {SAMPLES[f.key_validator][0]: value(f, "one")}
+        return full(f.target) if f.kind == "object" else sample(f, True)
+
+    return {f.name: value(f, f.form) for f in d.fields}
+
+
 class Raw(str):
     """JSON text that json.dumps cannot write: 1e3, 2^64 and the like, and duplicate keys."""
 
@@ -555,6 +567,10 @@ def corpus(schema):
     return "\n".join(lines) + "\n"
 
 
+def full_document(schema):
+    return dump(full(schema.definitions[schema.root]))
+
+
 def dictionary(schema):
     words = {json.dumps(f.name) for d in schema.objects() for f in d.fields} | {json.dumps(w) for d in schema.enums() for w in d.words}
     words |= {'"\\\\u0000"', '"\\\\ud800"', "18446744073709551615", "-9223372036854775808", "null", "true", "1.5", "1e3"}
@@ -590,7 +606,7 @@ def main(argv):
         schemas = [Schema.load(directory, name) for name in names]
         write(os.path.join(outdir, "spec", "roots.h"), roots(schemas))
         for schema in schemas:
-            for suffix, make in ((".h", header), (".c", source), (".corpus", corpus), (".dict", dictionary)):
+            for suffix, make in ((".h", header), (".c", source), (".corpus", corpus), (".full", full_document), (".dict", dictionary)):
                 write(os.path.join(outdir, "spec", schema.name + suffix), make(schema))
     except SchemaError as e:
         sys.exit(f"generate.py: {e}")
