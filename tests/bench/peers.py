@@ -50,11 +50,11 @@ def tree():
         print(f"making a tree of Debian sid in {done} (once)", file=sys.stderr)
         shutil.rmtree(unfinished, ignore_errors=True)
         with open(os.path.join(cache, "debootstrap.log"), "w") as log:
-            # Its own mount namespace: what debootstrap mounts in the tree goes with it, even if it is killed.
+            # Namespaces of its own: what it mounts goes with it, and if this process is killed the whole of it is, not only its first shell.
             subprocess.run(
-                ["unshare", "--mount", "--propagation", "private", "debootstrap", "--variant=minbase",
-                 "--include=" + ",".join(PACKAGES), "sid", unfinished],
-                stdin=subprocess.DEVNULL, stdout=log, stderr=log, check=False)  # fmt: skip
+                ["unshare", "--mount", "--propagation", "private", "--pid", "--fork", "--kill-child", "--mount-proc",
+                 "debootstrap", "--variant=minbase", "--include=" + ",".join(PACKAGES), "sid", unfinished],
+                stdin=subprocess.DEVNULL, stdout=log, stderr=log, check=False, preexec_fn=die_with_parent)  # fmt: skip
         missing = [name for name in ("crun", "runc", "bwrap", "busybox", "strace") if not find_program(unfinished, name)]
         if missing or not os.path.isdir(os.path.join(unfinished, "proc")):
             raise Failed(f"debootstrap did not make {', '.join(missing) or 'the tree'}: see {log.name}")
