@@ -50,7 +50,7 @@ def tree():
         print(f"making a tree of Debian sid in {done} (once)", file=sys.stderr)
         shutil.rmtree(unfinished, ignore_errors=True)
         with open(os.path.join(cache, "debootstrap.log"), "w") as log:
-            # Namespaces of its own: what it mounts goes with it, and if this process is killed the whole of it is, not only its first shell.
+            # Namespaces of its own: what it mounts goes with it; killed with this process, all of it is, not just a shell.
             subprocess.run(
                 ["unshare", "--mount", "--propagation", "private", "--pid", "--fork", "--kill-child", "--mount-proc",
                  "debootstrap", "--variant=minbase", "--include=" + ",".join(PACKAGES), "sid", unfinished],
