@@ -1,0 +1,118 @@
+#include "unit.h"
+
+#include <errno.h>
+#include <fcntl.h>
+
+#include "base/fd.h"
+#include "base/process.h"
+#include "life/dialogue.h"
+
+/* Runs CHILD with its end of a new pair and returns ours. */
+static int talk_with(void (*child)(int socket), int *ret_pidfd) {
+        struct sync sync;
+        struct error err;
+        pid_t pid;
+
+        assert_int_equal(sync_open(&sync, &err), 0);
+        pid = process_clone(0, -1, ret_pidfd);
+        if (pid == 0) {
+                close(sync.runtime);
+                child(sync.child);
+                _exit(0);
+        }
+        close(sync.child);
+        return sync.runtime;
+}
+
+static void reports_a_failure(int socket) {
+        struct error err;
+
+        fail(&err, CODE_CONFIG_INVALID, ENOENT, "process.cwd", "no such %s", "place");
+        sync_report_error(socket, &err);
+}
+
+static void an_error_crosses_as_it_is(void **state) {
+        _cleanup_close_ int pidfd = -1;
+        struct dialogue d = { .socket = talk_with(reports_a_failure, &pidfd), .console = -1 };
+        struct error err;
+        int status;
+        (void)state;
+
+        assert_int_equal(dialogue_until(&d, REPORT_READY, &err), -ENOENT);
+        assert_int_equal(err.code, CODE_CONFIG_INVALID);
+        assert_string_equal(err.where, "process.cwd");
+        assert_string_equal(err.text, "no such place");
+        process_reap(pidfd, &status);
+        close(d.socket);
+}
+
+static void hands_over_a_console_and_executes(int socket) {
+        int fd = open("/dev/null", O_RDWR | O_CLOEXEC);
+
+        sync_report(socket, REPORT_CONSOLE, fd);
+        sync_report(socket, REPORT_READY, -1);
+        sync_await(socket, TOKEN_GO);
+        sync_report(socket, REPORT_EXEC, -1);
+}
+
+static void end_of_file_behind_exec_means_that_the_program_runs(void **state) {
+        _cleanup_close_ int pidfd = -1;
+        struct dialogue d = { .socket = talk_with(hands_over_a_console_and_executes, &pidfd), .console = -1 };
+        struct error err;
+        int status;
+        (void)state;
+
+        assert_int_equal(dialogue_until(&d, REPORT_READY, &err), 0);
+        assert_true(d.console >= 0);
+        assert_true(fcntl(d.console, F_GETFD) & FD_CLOEXEC);
+        sync_tell(d.socket, TOKEN_GO, 0);
+        assert_int_equal(dialogue_until(&d, REPORT_GONE, &err), 0);
+        process_reap(pidfd, &status);
+        close(d.console);
+        close(d.socket);
+}
+
+static void says_nothing(int socket) {
+        (void)socket;
+}
+
+static void a_child_that_ends_without_a_word_is_a_failure(void **state) {
+        _cleanup_close_ int pidfd = -1;
+        struct dialogue d = { .socket = talk_with(says_nothing, &pidfd), .console = -1 };
+        struct error err;
+        int status;
+        (void)state;
+
+        assert_true(dialogue_until(&d, REPORT_GONE, &err) < 0);
+        assert_int_equal(err.code, CODE_LAUNCH_FAILED);
+        process_reap(pidfd, &status);
+        close(d.socket);
+}
+
+static void waits_for_a_token(int socket) {
+        sync_await(socket, TOKEN_GO);
+}
+
+/* A runtime that is killed must not leave a half-made container waiting for ever. */
+static void a_child_ends_itself_when_the_runtime_is_gone(void **state) {
+        _cleanup_close_ int pidfd = -1;
+        int socket = talk_with(waits_for_a_token, &pidfd), status;
+        (void)state;
+
+        assert_int_equal(process_wait_end(pidfd, 50), -ETIMEDOUT);
+        close(socket);
+        assert_int_equal(process_wait_end(pidfd, 5000), 0);
+        assert_int_equal(process_reap(pidfd, &status), 0);
+        assert_int_equal(status, 1);
+}
+
+int main(void) {
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test(an_error_crosses_as_it_is),
+                cmocka_unit_test(end_of_file_behind_exec_means_that_the_program_runs),
+                cmocka_unit_test(a_child_that_ends_without_a_word_is_a_failure),
+                cmocka_unit_test(a_child_ends_itself_when_the_runtime_is_gone),
+        };
+
+        return RUN_TESTS(tests);
+}
