@@ -1,0 +1,100 @@
+#include "plan/cgroup.h"
+
+#include "plan/cgroup_resources.h"
+#include "plan/device_rules.h"
+
+#include <linux/capability.h>
+#include <linux/sched.h>
+
+/* PATH joined to BASE, single slashes, nothing behind the last name. ".." would leave the place that was chosen for us. */
+static int join(struct compilation *c, const char *base, const char *path, const char **ret) {
+        char *joined = arena_alloc(c->arena, strlen(base) + strlen(path) + 3);
+        size_t used = 0;
+
+        for (const char *part = base;; part = path) {
+                for (const char *at = part; *(at += strspn(at, "/"));) {
+                        size_t n = strcspn(at, "/");
+
+                        if (n == 2 && at[0] == '.' && at[1] == '.')
+                                return INVALID(c->err, "linux.cgroupsPath", "expected a path without \"..\", found \"%s\"", path);
+                        if (n != 1 || at[0] != '.') {
+                                joined[used++] = '/';
+                                memcpy(joined + used, at, n);
+                                used += n;
+                        }
+                        at += n;
+                }
+                if (part == path)
+                        break;
+        }
+        joined[used] = '\0';
+        *ret = joined;
+        return 0;
+}
+
+/* The directory above our own cgroup: one that holds processes, as ours does, cannot have controllers enabled below it. */
+static const char *above(struct arena *arena, const char *own) {
+        const char *slash = strrchr(own, '/');
+
+        return slash && slash > own ? arena_strndup(arena, own, (size_t)(slash - own)) : "/";
+}
+
+/* Below the mount for an absolute path. A relative one, and the id where there is none, go below the mount for root, as crun has it, so
+ * that one value always names one place; an unprivileged runtime cannot write there and goes beside its own cgroup, as runc has it. */
+static int compile_path(struct compilation *c, const char *asked, const char **ret) {
+        const struct facts_identity *identity = c->facts->identity;
+        const char *path = asked && *asked ? asked : c->plan->id, *base = "/";
+        int r;
+
+        if (path[0] != '/' && (identity->euid != 0 || !identity->initial_userns))
+                base = above(c->arena, c->facts->cgroup->own);
+        if ((r = join(c, base, path, ret)) < 0)
+                return r;
+        if (!**ret || (path[0] != '/' && path[strspn(path, "./")] == '\0'))
+                return INVALID(c->err, "linux.cgroupsPath", "expected a cgroup below the root of the hierarchy, found \"%s\"", path);
+        return 0;
+}
+
+/* Loading a device program needs CAP_BPF and CAP_SYS_ADMIN in the initial user namespace (capabilities(7)). Without them the container
+ * has a user namespace of the same unprivileged user: it cannot make nodes, and can open what is bound into it as that user could. */
+static bool can_limit_devices(const struct facts_identity *identity) {
+        return identity->initial_userns && identity->capabilities & UINT64_C(1) << CAP_SYS_ADMIN;
+}
+
+static int compile_devices(struct compilation *c, const struct oci_linux_resources *resources, struct plan_cgroup *cgroup) {
+        int r = device_rules_compile(c->arena, resources ? resources->devices : NULL, resources ? resources->n_devices : 0, c->plan->devices,
+                                     c->plan->n_devices, "linux.resources", cgroup, c->err);
+
+        if (r < 0)
+                return r;
+        if (cgroup->manager == PLAN_CGROUP_MANAGER_DISABLED || !can_limit_devices(c->facts->identity)) {
+                if (resources && resources->n_devices && cgroup->limit_devices && cgroup->manager == PLAN_CGROUP_MANAGER_DISABLED)
+                        warn(c->arena, &c->warnings, "linux.resources.devices: has no effect without a cgroup");
+                cgroup->devices = NULL;
+                cgroup->n_devices = 0;
+                cgroup->limit_devices = false;
+                cgroup->has &= ~PLAN_CGROUP_HAS_LIMIT_DEVICES;
+        }
+        return 0;
+}
+
+int cgroup_compile(struct compilation *c) {
+        const struct oci_linux *linux = c->request->config->linux;
+        struct plan_cgroup *cgroup = arena_new(c->arena, struct plan_cgroup);
+        int r;
+
+        c->plan->cgroup = cgroup;
+        cgroup->manager = c->request->manager;
+        if (cgroup->manager == PLAN_CGROUP_MANAGER_SYSTEMD)
+                return UNSUPPORTED(c->err, "linux.cgroupsPath", "the systemd cgroup manager is not supported yet; use --cgroup-manager cgroupfs");
+        if ((r = cgroup_resources(c->arena, linux->resources, "linux.resources", cgroup, &c->warnings, c->err)) < 0 ||
+            (r = compile_devices(c, linux->resources, cgroup)) < 0)
+                return r;
+        if (cgroup->manager != PLAN_CGROUP_MANAGER_DISABLED)
+                return compile_path(c, linux->cgroups_path, &cgroup->path);
+        if (cgroup->n_writes)
+                return INVALID(c->err, cgroup->writes[0].field, "limits need a cgroup, and --cgroup-manager disabled makes none");
+        cgroup->accounting = NULL;
+        cgroup->n_accounting = 0;
+        return 0;
+}

@@ -1,0 +1,102 @@
+#include "plan/compile.h"
+
+#include "facts/facts.h"
+#include "plan/annotations.h"
+#include "plan/cgroup.h"
+#include "plan/compilation.h"
+#include "plan/devices.h"
+#include "plan/hooks.h"
+#include "plan/ids.h"
+#include "plan/masks.h"
+#include "plan/mounts.h"
+#include "plan/namespaces.h"
+#include "plan/process.h"
+#include "plan/rootfs.h"
+#include "plan/seccomp.h"
+#include "plan/sysctl.h"
+
+#include <linux/sched.h>
+
+unsigned compile_needs(const struct request *request) {
+        return FACTS_KERNEL | FACTS_IDENTITY | (request->manager == PLAN_CGROUP_MANAGER_DISABLED ? 0 : FACTS_CGROUP);
+}
+
+static int check_facts(struct compilation *c) {
+        if (!c->facts->kernel || !c->facts->identity || (!c->facts->cgroup && c->request->manager != PLAN_CGROUP_MANAGER_DISABLED))
+                return fail(c->err, CODE_INTERNAL, ENODATA, NULL, "a plan needs what compile_needs() names of the facts");
+        return 0;
+}
+
+/* Parts of config.json that no other file looks at, because nothing can be done about them yet. */
+static int refuse_unsupported(struct compilation *c) {
+        const struct oci_linux *linux = c->request->config->linux;
+
+        if (linux->intel_rdt)
+                return UNSUPPORTED(c->err, "linux.intelRdt", "Intel RDT is not supported yet");
+        if (linux->n_net_devices)
+                return UNSUPPORTED(c->err, "linux.netDevices", "moving network devices is not supported yet");
+        if (linux->memory_policy)
+                return UNSUPPORTED(c->err, "linux.memoryPolicy", "memory policies are not supported yet");
+        if (linux->personality)
+                return UNSUPPORTED(c->err, "linux.personality", "execution domains are not supported yet");
+        return 0;
+}
+
+/* A process in the container whose id on the host may write this program's file could replace it through /proc/PID/exe and wait for the
+ * next launch (CVE-2019-5736). Host root always may. Any other owner is not known here, so only a container that maps nobody but
+ * ids other than the runtime's own, in a runtime that is root, is safe without protection. */
+static bool must_protect_binary(const struct compilation *c) {
+        const struct plan_ids *ids = c->plan->ids;
+        const struct facts_identity *identity = c->facts->identity;
+
+        if (ids->n_uid_map == 0 || ids->n_gid_map == 0)
+                return true;
+        return ids_map_outside(ids->uid_map, ids->n_uid_map, 0) || ids_map_outside(ids->uid_map, ids->n_uid_map, identity->euid);
+}
+
+static int finish(struct compilation *c) {
+        struct plan_plan *plan = c->plan;
+
+        plan->keyring = !c->request->no_new_keyring;
+        plan->protect_binary = must_protect_binary(c);
+        plan->has |= PLAN_PLAN_HAS_KEYRING | PLAN_PLAN_HAS_PROTECT_BINARY;
+        plan->warnings = c->warnings.list;
+        plan->n_warnings = c->warnings.n;
+        return 0;
+}
+
+/* In this order: namespaces and ids first, the others look at them; the root before the mounts; the devices before their rules. */
+static int (*const parts[])(struct compilation *) = {
+        check_facts,
+        annotations_compile,
+        namespaces_compile,
+        refuse_unsupported,
+        ids_compile,
+        rootfs_compile,
+        mounts_compile,
+        devices_compile,
+        masks_compile,
+        sysctl_compile,
+        process_compile,
+        cgroup_compile,
+        seccomp_compile,
+        hooks_compile,
+        finish,
+};
+
+int compile(struct arena *arena, const struct request *request, const struct facts_facts *facts, struct plan_plan **ret, struct error *err) {
+        struct plan_plan *plan = arena_new(arena, struct plan_plan);
+        struct compilation c = { .arena = arena, .request = request, .facts = facts, .err = err, .plan = plan };
+
+        plan->schema = PLAN_SCHEMA;
+        plan->id = request->id ?: "<id>";
+        plan->bundle = request->bundle;
+        for (size_t i = 0; i < ELEMENTSOF(parts); i++) {
+                int r = parts[i](&c);
+
+                if (r < 0)
+                        return r;
+        }
+        *ret = plan;
+        return 0;
+}

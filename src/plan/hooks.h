@@ -1,0 +1,6 @@
+#pragma once
+
+#include "plan/compilation.h"
+
+/* hooks, of all six kinds. */
+int hooks_compile(struct compilation *c);

@@ -1,0 +1,94 @@
+#include "plan/namespaces.h"
+
+#include <linux/sched.h>
+
+/* clone3(2), by the words of the schema. */
+static const uint64_t flags[] = {
+        [OCI_NAMESPACE_TYPE_PID] = CLONE_NEWPID,
+        [OCI_NAMESPACE_TYPE_NETWORK] = CLONE_NEWNET,
+        [OCI_NAMESPACE_TYPE_MOUNT] = CLONE_NEWNS,
+        [OCI_NAMESPACE_TYPE_IPC] = CLONE_NEWIPC,
+        [OCI_NAMESPACE_TYPE_UTS] = CLONE_NEWUTS,
+        [OCI_NAMESPACE_TYPE_USER] = CLONE_NEWUSER,
+        [OCI_NAMESPACE_TYPE_CGROUP] = CLONE_NEWCGROUP,
+        [OCI_NAMESPACE_TYPE_TIME] = CLONE_NEWTIME,
+};
+
+/* linux/utsname.h, __NEW_UTS_LEN: sethostname(2) answers EINVAL to a longer one. */
+#define LONGEST_NAME 64u
+
+const char *namespace_name(uint64_t flag) {
+        for (size_t i = 1; i < ELEMENTSOF(flags); i++)
+                if (flags[i] == flag)
+                        return spec_enum_name(&oci_namespace_type_enum, (int)i);
+        return NULL;
+}
+
+static int compile_list(struct compilation *c, const struct oci_linux *linux, struct plan_namespaces *ret) {
+        struct plan_join_namespace *join = arena_array(c->arena, struct plan_join_namespace, linux->n_namespaces);
+        uint64_t seen = 0;
+
+        for (size_t i = 0; i < linux->n_namespaces; i++) {
+                const struct oci_namespace *asked = &linux->namespaces[i];
+                const char *name = spec_enum_name(&oci_namespace_type_enum, (int)asked->type);
+                uint64_t flag;
+
+                if (!name)
+                        return INVALID(c->err, FIELD(c->arena, "linux.namespaces[%zu].type", i), "expected a kind of namespace");
+                flag = flags[asked->type];
+                if (seen & flag)
+                        return INVALID(c->err, FIELD(c->arena, "linux.namespaces[%zu]", i), "the %s namespace is given twice", name);
+                seen |= flag;
+                if (!asked->path || !*asked->path) {
+                        ret->create |= flag;
+                        continue;
+                }
+                if (asked->path[0] != '/')
+                        return INVALID(c->err, FIELD(c->arena, "linux.namespaces[%zu].path", i), "expected an absolute path, found \"%s\"",
+                                       asked->path);
+                join[ret->n_join++] = (struct plan_join_namespace){ .flag = flag, .path = asked->path };
+        }
+        if (ret->n_join)
+                ret->join = join;
+        return 0;
+}
+
+/* Every container gets a root and mounts, and without a namespace of its own they would be made in the caller's, and stay there
+ * (measured with crun 1.27); in a joined one they would change what its other members see. */
+static int check_mount_namespace(struct compilation *c, const struct plan_namespaces *namespaces) {
+        if (namespaces->create & CLONE_NEWNS)
+                return 0;
+        for (size_t i = 0; i < namespaces->n_join; i++)
+                if (namespaces->join[i].flag == CLONE_NEWNS)
+                        return UNSUPPORTED(c->err, "linux.namespaces", "a container's mount namespace cannot be joined, only be made: its root and "
+                                           "mounts would change what the others in %s see", namespaces->join[i].path);
+        return INVALID(c->err, "linux.namespaces", "expected a \"mount\" namespace: root, mounts, masked and read-only paths must not be made in the host's");
+}
+
+static int compile_name(struct compilation *c, const char *field, const char *name, const char **ret) {
+        if (!name || !*name)
+                return 0;
+        if (!namespace_own(c->plan, CLONE_NEWUTS))
+                return INVALID(c->err, field, "needs a \"uts\" namespace in linux.namespaces: it would rename the host");
+        if (strlen(name) > LONGEST_NAME)
+                return INVALID(c->err, field, "expected at most %u bytes, found %zu", LONGEST_NAME, strlen(name));
+        *ret = name;
+        return 0;
+}
+
+int namespaces_compile(struct compilation *c) {
+        static const struct oci_linux nothing;
+        const struct oci_config *config = c->request->config;
+        struct plan_namespaces *namespaces = arena_new(c->arena, struct plan_namespaces);
+        const struct oci_linux *linux = config->linux ?: &nothing;
+        int r;
+
+        c->plan->namespaces = namespaces;
+        if ((r = compile_list(c, linux, namespaces)) < 0 || (r = check_mount_namespace(c, namespaces)) < 0)
+                return r;
+        if (linux->time_offsets && (linux->time_offsets->monotonic || linux->time_offsets->boottime))
+                return UNSUPPORTED(c->err, "linux.timeOffsets", "clock offsets of time namespaces are not supported yet");
+        if ((r = compile_name(c, "hostname", config->hostname, &c->plan->hostname)) < 0)
+                return r;
+        return compile_name(c, "domainname", config->domainname, &c->plan->domainname);
+}

@@ -1,0 +1,6 @@
+#pragma once
+
+#include "plan/compilation.h"
+
+/* root and linux.rootfsPropagation. */
+int rootfs_compile(struct compilation *c);
