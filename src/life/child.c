@@ -5,16 +5,15 @@
 #include <fcntl.h>
 #include <linux/keyctl.h>
 #include <stdio.h>
-#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "apply/credentials.h"
 #include "apply/dev.h"
 #include "apply/hooks.h"
 #include "apply/idmap.h"
 #include "apply/loopback.h"
-#include "apply/lsm.h"
 #include "apply/masks.h"
 #include "apply/mounts.h"
 #include "apply/oom.h"
@@ -43,8 +42,7 @@ static int enter_namespaces(struct child *child, struct error *err) {
                 if ((r = idmap_become_root(plan->ids, err)) < 0)
                         return r;
         }
-        prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
-        if ((r = namespaces_enter(plan->namespaces, &child->joins, err)) < 0)
+        if ((r = credentials_hide(err)) < 0 || (r = namespaces_enter(plan->namespaces, &child->joins, err)) < 0)
                 return r;
         if (child->rendezvous) {
                 pid_t pid;
@@ -83,6 +81,8 @@ static int make_terminal(struct child *child, int root, int *ret_slave, struct e
         if (!process->terminal)
                 return 0;
         r = terminal_open(root, process->console_width, process->console_height, &master, ret_slave, err);
+        if (r == 0)
+                r = terminal_own(*ret_slave, process->uid, err);
         if (r == 0 && (r = sync_report(child->sync.child, REPORT_CONSOLE, master)) < 0)
                 return fail_errno(err, CODE_LAUNCH_FAILED, -r, "process.terminal", "cannot hand over the terminal");
         return r;
@@ -94,8 +94,9 @@ static int enter_root(struct child *child, int *ret_slave, struct error *err) {
         _cleanup_close_ int root = -1;
         int r;
 
-        if ((r = rootfs_prepare(plan, &root, err)) < 0 ||
-            (r = mounts_attach(plan, root, err)) < 0 ||
+        if ((r = payload_remember_proc(&child->payload, err)) < 0 ||
+            (r = rootfs_prepare(plan, &root, err)) < 0 ||
+            (r = mounts_attach(plan, root, child->sources, err)) < 0 ||
             (r = dev_populate(plan, root, err)) < 0 ||
             (r = make_terminal(child, root, ret_slave, err)) < 0)
                 return r;
@@ -154,8 +155,6 @@ static int become_container(struct child *child, struct error *err) {
 
         if (plan->hooks && (r = hooks_run("startContainer", plan->hooks->start_container, plan->hooks->n_start_container, child->created.text,
                                           child->created.size, child->payload.env, err)) < 0)
-                return r;
-        if ((r = lsm_set_exec_label(plan->process, err)) < 0)
                 return r;
         return payload_exec(&child->payload, child->sync.child, err);
 }

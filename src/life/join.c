@@ -7,12 +7,11 @@
 #include <sched.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "apply/credentials.h"
 #include "apply/idmap.h"
-#include "apply/lsm.h"
 #include "apply/oom.h"
 #include "apply/rlimits.h"
 #include "apply/terminal.h"
@@ -49,15 +48,16 @@ static int enter_container(struct join *j, struct error *err) {
         int r;
 
         /* Non-dumpable before the first step inside: a process there must not get at what we hold open (CVE-2016-9962). */
-        prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
+        if ((r = credentials_hide(err)) < 0 || (r = payload_remember_proc(&j->payload, err)) < 0)
+                return r;
         if ((r = oom_score_adjust(process, err)) < 0 || (!(j->namespaces & CLONE_NEWUSER) && (r = rlimits_set(process, err)) < 0))
                 return r;
         if (setns(j->init, (int)(j->namespaces & ~(uint64_t)CLONE_NEWPID)) < 0)
                 return fail_errno(err, CODE_LAUNCH_FAILED, errno, "", "cannot join the container's namespaces");
         if (j->namespaces & CLONE_NEWUSER) {
-                if ((r = idmap_become_root(j->request->plan->ids, err)) < 0)
+                /* A change of ids makes a process dumpable again (prctl(2)). */
+                if ((r = idmap_become_root(j->request->plan->ids, err)) < 0 || (r = credentials_hide(err)) < 0)
                         return r;
-                prctl(PR_SET_DUMPABLE, 0, 0, 0, 0); /* a change of ids resets it (prctl(2)) */
         }
         if (setsid() < 0)
                 return fail_errno(err, CODE_LAUNCH_FAILED, errno, "", "cannot begin a session");
@@ -74,7 +74,8 @@ static int take_terminal(struct join *j, struct error *err) {
         root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
         if (root < 0)
                 return fail_errno(err, CODE_LAUNCH_FAILED, errno, "/", "cannot open the container's root");
-        if ((r = terminal_open_inside(root, process->console_width, process->console_height, &master, &slave, err)) < 0)
+        if ((r = terminal_open_pair(root, process->console_width, process->console_height, &master, &slave, err)) < 0 ||
+            (r = terminal_own(slave, process->uid, err)) < 0)
                 return r;
         if ((r = sync_report(j->sync.child, REPORT_CONSOLE, master)) < 0)
                 return fail_errno(err, CODE_LAUNCH_FAILED, -r, "process.terminal", "cannot hand over the terminal");
@@ -83,7 +84,6 @@ static int take_terminal(struct join *j, struct error *err) {
 
 __attribute__((noreturn))
 static void child_main(struct join *j) {
-        const struct plan_process *process = j->request->process;
         struct error err;
 
         close_fd(&j->sync.runtime);
@@ -91,8 +91,7 @@ static void child_main(struct join *j) {
                 /* For rlimits the runtime outside may need to help; it also says when everything of its own is done. */
                 (void)sync_report(j->sync.child, REPORT_READY, -1);
                 sync_await(j->sync.child, TOKEN_GO);
-                if (lsm_set_exec_label(process, &err) == 0)
-                        payload_exec(&j->payload, j->sync.child, &err);
+                payload_exec(&j->payload, j->sync.child, &err);
         }
         sync_report_error(j->sync.child, &err);
         _exit(255);

@@ -11,6 +11,7 @@
 #include "apply/cgroup.h"
 #include "apply/hooks.h"
 #include "apply/idmap.h"
+#include "apply/mounts.h"
 #include "apply/rlimits.h"
 #include "apply/terminal.h"
 #include "base/fd.h"
@@ -114,6 +115,20 @@ static int make_hook_document(struct launch *l, enum oci_status status, struct h
         return 0;
 }
 
+/* Trees for the mounts whose source the child could not reach (mounts.h). */
+static int open_sources(struct launch *l, struct error *err) {
+        for (size_t i = 0; i < l->plan->n_mounts; i++)
+                if (mount_source_is_early(l->plan, i)) {
+                        int *sources = arena_array(l->arena, int, l->plan->n_mounts);
+                        int r = mount_sources_open(l->plan, sources, err);
+
+                        if (r == 0)
+                                l->child.sources = sources;
+                        return r;
+                }
+        return 0;
+}
+
 static int prepare_child(struct launch *l, struct error *err) {
         const struct plan_plan *plan = l->plan;
         const struct oci_hooks *hooks = plan->hooks;
@@ -129,9 +144,15 @@ static int prepare_child(struct launch *l, struct error *err) {
         if (child->rendezvous && ((r = make_hook_document(l, OCI_STATUS_CREATING, &child->creating, err)) < 0 ||
                                   (r = make_hook_document(l, OCI_STATUS_CREATED, &child->created, err)) < 0))
                 return r;
-        if ((r = namespaces_open(plan->namespaces, &child->joins, err)) < 0 || (r = sync_open(&child->sync, err)) < 0)
+        if ((r = open_sources(l, err)) < 0 || (r = namespaces_open(plan->namespaces, &child->joins, err)) < 0 || (r = sync_open(&child->sync, err)) < 0)
                 return r;
         return l->request->wait_for_start ? gate_open(l->result.container.dir, &child->gate, err) : 0;
+}
+
+static void drop_sources(struct launch *l) {
+        if (l->child.sources)
+                mount_sources_close(l->plan, l->child.sources);
+        l->child.sources = NULL;
 }
 
 static int clone_child(struct launch *l, struct error *err) {
@@ -144,6 +165,7 @@ static int clone_child(struct launch *l, struct error *err) {
                 child_main(&l->child);
         close_fd(&l->child.sync.child);
         close_fd(&l->child.gate);
+        drop_sources(l);
         l->dialogue = (struct dialogue){ .socket = l->child.sync.runtime, .console_socket = l->request->console_socket,
                                          .cgroup = l->result.container.status.cgroup, .console = -1 };
         if (l->result.pid == -EAGAIN)
@@ -285,6 +307,7 @@ int launch(struct arena *arena, const struct launch_request *request, struct lau
         r = launch_steps(&l, err);
         if (r < 0)
                 undo(&l, err);
+        drop_sources(&l);
         namespaces_close(&l.child.joins);
         sync_close(&l.child.sync);
         close_fd(&l.child.gate);

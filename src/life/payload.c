@@ -4,14 +4,13 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
-#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "apply/container_path.h"
 #include "apply/credentials.h"
 #include "apply/lsm.h"
-#include "apply/rlimits.h"
+#include "apply/procfs.h"
 #include "apply/rootfs.h"
 #include "apply/seccomp.h"
 #include "base/fd.h"
@@ -23,7 +22,7 @@ static const char default_path[] = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/us
 
 void payload_prepare(struct arena *arena, const struct plan_process *process, const struct filter_program *filter, uint64_t filter_flags,
                      const sigset_t *mask, struct payload *ret) {
-        *ret = (struct payload){ .process = process, .n_env = process->n_env, .filter = filter, .filter_flags = filter_flags };
+        *ret = (struct payload){ .process = process, .n_env = process->n_env, .filter = filter, .filter_flags = filter_flags, .proc = -1 };
         if (mask)
                 ret->mask = *mask;
         else
@@ -31,6 +30,12 @@ void payload_prepare(struct arena *arena, const struct plan_process *process, co
         ret->env = arena_array(arena, const char *, process->n_env + 2);
         for (size_t i = 0; i < process->n_env; i++)
                 ret->env[i] = process->env[i];
+}
+
+int payload_remember_proc(struct payload *payload, struct error *err) {
+        const struct plan_process *process = payload->process;
+
+        return process->apparmor_profile || process->selinux_label ? procfs_open(&payload->proc, err) : 0;
 }
 
 static const char *find_variable(const struct payload *payload, const char *name_and_sign) {
@@ -148,10 +153,10 @@ int payload_exec(struct payload *payload, int sync, struct error *err) {
         const struct plan_process *process = payload->process;
         int r;
 
-        if ((r = credentials_drop_bounding(process, err)) < 0)
+        if ((r = lsm_set_exec_label(process, payload->proc, err)) < 0 ||
+            (r = credentials_drop_bounding(process, err)) < 0 ||
+            (r = credentials_no_new_privileges(process, err)) < 0)
                 return r;
-        if (process->no_new_privileges && prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
-                return fail_errno(err, CODE_LAUNCH_FAILED, errno, "process.noNewPrivileges", "cannot set no_new_privs");
 
         /* Without no_new_privs a filter needs CAP_SYS_ADMIN (seccomp(2)), so it goes on while we hold it; with it, last, so that
          * it need not allow what we do ourselves. */

@@ -18,12 +18,16 @@ struct payload {
         sigset_t mask;                       /* the caller's, to be given back to the payload */
         char program[4096];                  /* found late: PATH means the container's */
         bool cwd_later;                      /* only the payload's identity may enter it */
+        int proc;                            /* the host's procfs, for the labels; -1: none is asked for */
 };
 
 /* In the parent: all memory the child will need.
  * filter: the seccomp program, or NULL. mask: the signal mask the program gets, or NULL for our own. */
 void payload_prepare(struct arena *arena, const struct plan_process *process, const struct filter_program *filter, uint64_t filter_flags,
                      const sigset_t *mask, struct payload *ret);
+
+/* In the child, while /proc is still the host's: keeps it for the labels, which are set last. */
+int payload_remember_proc(struct payload *payload, struct error *err);
 
 /* In the child, inside the container's root, still privileged: HOME, cwd and the program, the three things that only the
  * container's own files can tell. CODE_EXECUTABLE_UNAVAILABLE with the words that engines turn into 126 and 127. */

@@ -45,7 +45,7 @@ static void pass_signals(struct foreground *foreground, int pidfd, struct termin
 
 static int wait_loop(struct foreground *foreground, int pidfd, struct terminal_relay *relay, struct error *err) {
         for (;;) {
-                struct pollfd fds[2 + TERMINAL_RELAY_POLLFDS] = {
+                struct pollfd fds[2 + 3] = {
                         { .fd = pidfd, .events = POLLIN },
                         { .fd = foreground->signals, .events = POLLIN },
                 };
