@@ -5,28 +5,21 @@
 #include <fcntl.h>
 #include <linux/nsfs.h>
 #include <sched.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <sys/ioctl.h>
 
 #include "base/fd.h"
-#include "base/str.h"
+#include "plan/namespaces.h"
 
 #ifndef CLONE_NEWTIME
 #define CLONE_NEWTIME 0x80 /* linux/sched.h; older C libraries lack it */
 #endif
 
 /* In the order they are joined: the user namespace first, because it gives the capabilities to join the others. */
-static const struct { uint64_t flag; const char *name; } kinds[NAMESPACE_KINDS] = {
-        { CLONE_NEWUSER, "user" },   { CLONE_NEWPID, "pid" },   { CLONE_NEWNET, "network" },   { CLONE_NEWIPC, "ipc" },
-        { CLONE_NEWUTS, "uts" },     { CLONE_NEWTIME, "time" }, { CLONE_NEWCGROUP, "cgroup" }, { CLONE_NEWNS, "mount" },
+static const uint64_t join_order[] = {
+        CLONE_NEWUSER, CLONE_NEWNET, CLONE_NEWIPC, CLONE_NEWUTS, CLONE_NEWTIME, CLONE_NEWCGROUP, CLONE_NEWNS,
 };
-
-const char *namespace_name(uint64_t flag) {
-        for (size_t i = 0; i < NAMESPACE_KINDS; i++)
-                if (kinds[i].flag == flag)
-                        return kinds[i].name;
-        return "unknown";
-}
 
 int namespaces_open(const struct plan_namespaces *namespaces, struct namespace_joins *ret, struct error *err) {
         struct namespace_joins joins = { 0 };
@@ -46,7 +39,7 @@ int namespaces_open(const struct plan_namespaces *namespaces, struct namespace_j
                                 return fail_errno(err, CODE_CONFIG_INVALID, failure, join->path, "cannot open the %s namespace to join",
                                                   namespace_name(join->flag));
                         return fail(err, CODE_CONFIG_INVALID, EINVAL, join->path, "expected a %s namespace, found %s", namespace_name(join->flag),
-                                    type < 0 ? "no namespace" : namespace_name((uint64_t)type));
+                                    type < 0 ? "something else" : namespace_name((uint64_t)type));
                 }
                 joins.items[joins.n].flag = join->flag;
                 joins.items[joins.n].fd = fd;
@@ -76,13 +69,11 @@ int namespaces_enter_pid(const struct namespace_joins *joins, struct error *err)
 int namespaces_enter(const struct plan_namespaces *namespaces, const struct namespace_joins *joins, struct error *err) {
         uint64_t make = namespaces->create & ~namespaces_of_clone(namespaces);
 
-        for (size_t k = 0; k < NAMESPACE_KINDS; k++)
-                for (unsigned i = 0; i < joins->n; i++) {
-                        if (joins->items[i].flag != kinds[k].flag || kinds[k].flag == CLONE_NEWPID)
-                                continue;
-                        if (setns(joins->items[i].fd, (int)kinds[k].flag) < 0)
-                                return fail_errno(err, CODE_LAUNCH_FAILED, errno, "linux.namespaces", "cannot join the %s namespace", kinds[k].name);
-                }
+        for (size_t k = 0; k < sizeof join_order / sizeof *join_order; k++)
+                for (unsigned i = 0; i < joins->n; i++)
+                        if (joins->items[i].flag == join_order[k] && setns(joins->items[i].fd, (int)join_order[k]) < 0)
+                                return fail_errno(err, CODE_LAUNCH_FAILED, errno, "linux.namespaces", "cannot join the %s namespace",
+                                                  namespace_name(join_order[k]));
         if (make && unshare((int)make) < 0)
                 return fail_errno(err, errno == ENOSPC ? CODE_RESOURCE_EXHAUSTED : CODE_LAUNCH_FAILED, errno, "linux.namespaces",
                                   "cannot make the namespaces");

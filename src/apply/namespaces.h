@@ -29,5 +29,3 @@ int namespaces_enter(const struct plan_namespaces *namespaces, const struct name
 
 /* In the parent: a joined pid namespace takes in only children made afterwards (pid_namespaces(7)). */
 int namespaces_enter_pid(const struct namespace_joins *joins, struct error *err);
-
-const char *namespace_name(uint64_t flag);

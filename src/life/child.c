@@ -162,8 +162,10 @@ static int become_container(struct child *child, struct error *err) {
 void child_main(struct child *child) {
         struct error err;
 
-        /* Our copy of the runtime's end, or its death would go unnoticed. */
+        /* Our copy of the runtime's end, or its death would go unnoticed; and of the container's directory, whose lock lives as
+         * long as any copy does (flock(2)). */
         close_fd(&child->sync.runtime);
+        close_fd(&child->state_dir);
         if (become_container(child, &err) < 0)
                 sync_report_error(child->sync.child, &err);
         _exit(1);

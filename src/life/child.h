@@ -18,6 +18,7 @@ struct child {
         struct sync sync;
         struct payload payload;
         struct hook_document creating, created; /* "status" of createContainer and of startContainer hooks */
+        int state_dir;                          /* the runtime's, with its lock */
         int *sources;                           /* trees for mounts that only the parent could open (mounts.h), or NULL */
         bool rendezvous;                        /* hooks want the namespaces ready before anything is mounted */
         bool userns;                            /* the parent writes id maps first */

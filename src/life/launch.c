@@ -136,6 +136,7 @@ static int prepare_child(struct launch *l, struct error *err) {
         int r;
 
         child->plan = plan;
+        child->state_dir = l->result.container.dir;
         child->userns = plan->namespaces->create & CLONE_NEWUSER;
         child->new_network = plan->namespaces->create & CLONE_NEWNET;
         child->rendezvous = hooks && (hooks->n_prestart || hooks->n_create_runtime || hooks->n_create_container || hooks->n_start_container);
