@@ -163,7 +163,9 @@ static int store(struct walk *w, const struct frame *f, const struct found *foun
                 store_integer(at, field->width, integer);
                 return GO;
         case SPEC_NUMBER:
-                return found->kind == FOUND_NUMBER && parse_number(found->text, found->size, range, (double *)at) ? GO : report_value(w, found);
+                if (found->kind != FOUND_NUMBER || !parse_number(found->text, found->size, range, (double *)at))
+                        return report_value(w, found);
+                return GO;
         case SPEC_ENUM:
                 word = found->kind == FOUND_STRING ? spec_enum_find(f->module->enums[field->type], found->text, found->size) : 0;
                 if (!word)
@@ -296,7 +298,8 @@ static int close_list(struct walk *w) {
                 return STOP;
         w->levels--;
         if (n < field->min_items)
-                return report(w, walk_offset(w), "expected at least %u element%s, found %zu", field->min_items, field->min_items > 1 ? "s" : "", n);
+                return report(w, walk_offset(w), "expected at least %u element%s, found %zu", field->min_items,
+                        field->min_items > 1 ? "s" : "", n);
 
         array = arena_alloc(w->arena, arena_product(size, n + 1)); /* one more: a list of strings ends with NULL, for execve(2) */
         if (size == f->stride && n)
@@ -467,7 +470,7 @@ static void parse(struct walk *w, const struct scan_fault *fault) {
 }
 
 int spec_decode(struct arena *arena, const struct spec_type *type, const char *what, const char *text, size_t size, void *ret_value,
-                struct error *err) {
+        struct error *err) {
         struct walk w = { .arena = arena, .root = type, .what = what, .text = text, .size = size, .err = err };
         yajl_alloc_funcs memory = { yajl_take, yajl_grow, yajl_drop, &w.scratch };
         struct scan_fault fault;

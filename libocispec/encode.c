@@ -161,8 +161,8 @@ static int put_number(const struct writer *w, const struct place *place, double 
 static int put_object(struct writer *w, const struct place *place, const struct spec_type *type, const char *at);
 
 /* One element of FIELD at AT. */
-static int put_element(struct writer *w, const struct place *place, const struct spec_module *module, const struct spec_field *field,
-                       const char *at) {
+static int put_element(
+        struct writer *w, const struct place *place, const struct spec_module *module, const struct spec_field *field, const char *at) {
         const char *word;
 
         switch ((enum spec_kind)field->kind) {
@@ -189,7 +189,7 @@ static int put_element(struct writer *w, const struct place *place, const struct
 }
 
 static int put_array(struct writer *w, const struct place *place, const struct spec_module *module, const struct spec_field *field,
-                     const char *elements, size_t n) {
+        const char *elements, size_t n) {
         size_t size = spec_element_size(module, field);
         bool any = false;
         int r;
@@ -216,7 +216,7 @@ static int by_key(const void *a, const void *b) {
 }
 
 static int put_entries(struct writer *w, const struct place *place, const struct spec_module *module, const struct spec_field *field,
-                       const struct spec_entry **entries, size_t n) {
+        const struct spec_entry **entries, size_t n) {
         bool any = false;
         int r;
 
@@ -238,7 +238,7 @@ static int put_entries(struct writer *w, const struct place *place, const struct
 
 /* A map is written sorted, also when whoever built it did not sort it. */
 static int put_map(struct writer *w, const struct place *place, const struct spec_module *module, const struct spec_field *field,
-                   const char *elements, size_t n) {
+        const char *elements, size_t n) {
         size_t size = spec_element_size(module, field);
         _cleanup_arena_ struct arena scratch = { 0 };
         const struct spec_entry **entries;
@@ -258,7 +258,7 @@ static int put_map(struct writer *w, const struct place *place, const struct spe
 
 /* The value of a member that is there. */
 static int put_value(struct writer *w, const struct place *place, const struct spec_module *module, const struct spec_field *field,
-                     const char *at, const char *base) {
+        const char *at, const char *base) {
         if (field->form == SPEC_ARRAY)
                 return put_array(w, place, module, field, *(const char *const *)at, *(const size_t *)(base + field->count));
         if (field->form == SPEC_MAP)

@@ -4,9 +4,11 @@
     generate.py SCHEMADIR NAME... OUTDIR    those schemas
     generate.py SCHEMADIR OUTDIR            every schema there is
 
+README.md says what a schema may hold; whatever is outside of that subset stops the build here.
+
 Also written, for tests: OUTDIR/spec/NAME.corpus (one document a line that is wrong at one known place), OUTDIR/spec/NAME.full (a
-document with every member there is, in canonical form) and OUTDIR/spec/NAME.dict (words for the fuzzer). README.md says what a schema may hold; whatever is outside that subset stops the build here.
-OUTDIR/spec/roots.h lists the root type of every schema of the run, for tests.
+document with every member there is, in canonical form), OUTDIR/spec/NAME.dict (words for the fuzzer) and OUTDIR/spec/roots.h (the
+root type of every schema of this run).
 Files whose content stays the same keep their time, so that a changed schema rebuilds only what it changes.
 """
 
@@ -304,6 +306,10 @@ class Schema:
     def objects(self):
         return [d for d in self.definitions.values() if d.is_object]
 
+    def entries(self):
+        """The objects that some member is a map to."""
+        return list(dict.fromkeys(f.target for d in self.objects() for f in d.fields if f.form == "map" and f.kind == "object"))
+
     def enums(self):
         return [d for d in self.definitions.values() if d.words is not None]
 
@@ -362,18 +368,14 @@ def header(schema):
     for d in schema.enums():
         emit_enum(d, out)
     out += [f"struct {d.c};" for d in schema.objects()]
-    entries = []
-    for d in schema.objects():
-        for field in d.fields:
-            if field.form == "map" and field.kind == "object" and field.target not in entries:
-                entries.append(field.target)
+    entries = schema.entries()
     out += [f"struct {d.c}_entry;" for d in entries] + [""]
     for d in schema.objects():
         emit_struct(d, out)
     for d in entries:  # the same struct may be needed by two schemas, of which one includes the other
         guard = f"SPEC_HAVE_{d.upper}_ENTRY"
-        out += [f"#ifndef {guard}", f"#define {guard}", f"struct {d.c}_entry {{", "        const char *key;", f"        struct {d.c} value;"]
-        out += ["};", "#endif", ""]
+        out += [f"#ifndef {guard}", f"#define {guard}"]
+        out += [f"struct {d.c}_entry {{", "        const char *key;", f"        struct {d.c} value;", "};", "#endif", ""]
     return "\n".join(out)
 
 
@@ -449,8 +451,12 @@ def source(schema):
     for kind, pool in (("type", types), ("enum", enums)):
         items = ", ".join(f"&{name}_{kind}" for name in pool.items) or "NULL"
         out.append(f"static const struct spec_{kind} *const {kind}s[] = {{ {items} }};")
-    out += ["", "static const struct spec_module module = { names, fields, ranges, types, enums };", "", *type_lines, ""]
-    return "\n".join(out)
+    out += ["", "static const struct spec_module module = { names, fields, ranges, types, enums };", "", *type_lines]
+    out += [f"_Static_assert(sizeof(struct {d.c}) <= UINT16_MAX, \"offsets have 16 bits\");" for d in schema.objects()]
+    out += [f"_Static_assert(offsetof(struct {d.c}_entry, value) == offsetof(struct spec_entry, value), \"table.h\");"
+            for d in schema.entries()]
+    out += [f"_Static_assert(sizeof(enum {d.c}) == 4, \"the width of an enum in the table\");" for d in schema.enums()]
+    return "\n".join(out) + "\n"
 
 
 # ---- for tests --------------------------------------------------------------------------------------------------------
@@ -572,7 +578,8 @@ def full_document(schema):
 
 
 def dictionary(schema):
-    words = {json.dumps(f.name) for d in schema.objects() for f in d.fields} | {json.dumps(w) for d in schema.enums() for w in d.words}
+    words = {json.dumps(f.name) for d in schema.objects() for f in d.fields}
+    words |= {json.dumps(w) for d in schema.enums() for w in d.words}
     words |= {'"\\\\u0000"', '"\\\\ud800"', "18446744073709551615", "-9223372036854775808", "null", "true", "1.5", "1e3"}
     return "".join('"' + w.replace('"', '\\"') + '"\n' for w in sorted(words))
 

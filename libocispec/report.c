@@ -132,17 +132,20 @@ static void put_expected(struct piece *piece, const struct spec_module *module, 
 }
 
 static void put_expected_many(struct piece *piece, const struct spec_field *field) {
+        /* clang-format off */
         static const char *const plural[] = {
                 [SPEC_STRING] = "strings", [SPEC_BOOLEAN] = "booleans", [SPEC_INTEGER] = "integers",
                 [SPEC_NUMBER] = "numbers", [SPEC_ENUM] = "strings", [SPEC_OBJECT] = "objects",
         };
+        /* clang-format on */
 
         put(piece, "%s of %s", field->form == SPEC_MAP ? "an object" : "an array", plural[field->kind]);
 }
 
 /* An environment variable's value may be a secret, and messages end up in logs: only its name is shown. */
 static void put_string(struct piece *piece, const struct spec_field *field, const struct found *found) {
-        const char *equals = field && field->kind == SPEC_STRING && field->validator == SPEC_VALID_ENV ? memchr(found->text, '=', found->size) : NULL;
+        bool secret = field && field->kind == SPEC_STRING && field->validator == SPEC_VALID_ENV;
+        const char *equals = secret ? memchr(found->text, '=', found->size) : NULL;
 
         put(piece, "the string \"");
         if (equals) {

@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+/* clang-format off */
+
 /* RFC 3629 section 4: by the first byte, the length of the sequence and what the second byte may be; later ones are 80..BF. */
 static const struct {
         unsigned char first, last, size, low, high;
@@ -17,6 +19,13 @@ static const struct {
         { 0xf1, 0xf3, 4, 0x80, 0xbf },
         { 0xf4, 0xf4, 4, 0x80, 0x8f }, /* above: beyond U+10FFFF */
 };
+
+/* Bytes that end the quick run through a string. */
+static const uint8_t special[256] = {
+        [0 ... 0x1f] = 1, ['"'] = 1, ['\\'] = 1, [0x80 ... 0xff] = 1,
+};
+
+/* clang-format on */
 
 size_t spec_utf8_size(const char *text, size_t n) {
         const unsigned char *p = (const unsigned char *)text;
@@ -76,11 +85,6 @@ static size_t escape_size(const char *p, const char *end, struct scan_fault *fau
         return 0;
 }
 
-/* Bytes that end the quick run through a string. */
-static const uint8_t special[256] = {
-        [0 ... 0x1f] = 1, ['"'] = 1, ['\\'] = 1, [0x80 ... 0xff] = 1,
-};
-
 /* P stands behind the opening quote. The place behind the closing one, or END; NULL with a fault. */
 static const char *scan_string(const char *p, const char *end, const char **ret_at, struct scan_fault *fault) {
         while (p < end) {
@@ -97,7 +101,8 @@ static const char *scan_string(const char *p, const char *end, const char **ret_
                 if (c == '\\') {
                         n = escape_size(p, end, fault);
                 } else if (c < 0x20) {
-                        snprintf(fault->text, sizeof fault->text, "expected control characters in strings to be escaped, found the byte 0x%02x", c);
+                        snprintf(fault->text, sizeof fault->text,
+                                "expected control characters in strings to be escaped, found the byte 0x%02x", c);
                         return NULL;
                 } else if ((n = spec_utf8_size(p, (size_t)(end - p))) == 0) {
                         snprintf(fault->text, sizeof fault->text, "expected UTF-8, found the byte 0x%02x", c);

@@ -5,9 +5,9 @@
 #include <stddef.h>
 
 struct scan_fault {
-        size_t at;         /* offset of the first byte that is wrong */
-        size_t token;      /* offset of the token it lies in: everything before is fine as far as this scan goes */
-        char text[112];    /* "expected …, found …" */
+        size_t at;      /* offset of the first byte that is wrong */
+        size_t token;   /* offset of the token it lies in: everything before is fine as far as this scan goes */
+        char text[112]; /* "expected …, found …" */
 };
 
 /* Looks at the whole text once. True when it found nothing; otherwise *ret_fault is the first fault. Whether the text is JSON is not

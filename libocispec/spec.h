@@ -36,7 +36,7 @@ struct string_pair {
  *
  * Returns 0, or -EINVAL with CODE_CONFIG_INVALID (-E2BIG for a document above SPEC_SIZE_MAX). */
 int spec_decode(struct arena *arena, const struct spec_type *type, const char *what, const char *text, size_t size, void *ret_value,
-                struct error *err);
+        struct error *err);
 
 enum { SPEC_PRETTY = 1 << 0 }; /* two spaces a level and one member a line, instead of no blanks at all */
 

@@ -24,19 +24,19 @@ enum {
 #define SPEC_NO_BIT 0xff
 
 struct spec_field {
-        uint16_t name;         /* offset into module->names */
-        uint16_t offset;       /* in the struct: the scalar, or the pointer */
-        uint16_t count;        /* in the struct: the size_t behind an array or a map */
-        uint16_t type;         /* index into module->types or module->enums */
-        uint8_t kind : 4;      /* enum spec_kind, of one element */
-        uint8_t form : 4;      /* enum spec_form */
-        uint8_t width;         /* bytes of one scalar element */
-        uint8_t presence;      /* bit of `has`, or SPEC_NO_BIT */
+        uint16_t name;    /* offset into module->names */
+        uint16_t offset;  /* in the struct: the scalar, or the pointer */
+        uint16_t count;   /* in the struct: the size_t behind an array or a map */
+        uint16_t type;    /* index into module->types or module->enums */
+        uint8_t kind : 4; /* enum spec_kind, of one element */
+        uint8_t form : 4; /* enum spec_form */
+        uint8_t width;    /* bytes of one scalar element */
+        uint8_t presence; /* bit of `has`, or SPEC_NO_BIT */
         uint8_t flags;
         uint8_t validator;     /* of strings: enum spec_validator */
         uint8_t key_validator; /* of map keys */
         uint8_t min_items;
-        uint8_t range;         /* index into module->ranges */
+        uint8_t range; /* index into module->ranges */
 };
 
 /* Both ends belong to it. Numbers (double) use it as well, and are unlimited where both are 0. */
@@ -84,7 +84,11 @@ static inline size_t spec_name_size(const struct spec_module *module, const stru
 
 /* The bytes of one element in an array or a map. */
 static inline size_t spec_element_size(const struct spec_module *module, const struct spec_field *field) {
-        size_t size = field->kind == SPEC_STRING ? sizeof(char *) : field->kind == SPEC_OBJECT ? module->types[field->type]->size : field->width;
+        size_t size = field->width;
 
+        if (field->kind == SPEC_STRING)
+                size = sizeof(char *);
+        else if (field->kind == SPEC_OBJECT)
+                size = module->types[field->type]->size;
         return field->form == SPEC_MAP ? (sizeof(struct spec_entry) + size + 7) & ~(size_t)7 : size;
 }

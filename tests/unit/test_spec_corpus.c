@@ -1,15 +1,11 @@
 /* What generate.py makes of every schema: a document with every member, which the decoder must take and the encoder write again, and
  * documents that are wrong at one place, which the decoder must refuse and name that place. */
+#define _GNU_SOURCE /* asprintf */
 #include "spec/roots.h"
 
 #include "libocispec/table.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <cmocka.h>
+#include "tests/unit/unit.h"
 
 /* Lines are "path TAB document"; the test runs in the build directory. Returns the documents that were judged wrongly. */
 static unsigned check_line(const char *schema, const struct spec_type *type, const char *path, const char *document, size_t size) {
@@ -20,7 +16,8 @@ static unsigned check_line(const char *schema, const struct spec_type *type, con
         r = spec_decode(&arena, type, "document", document, size, arena_alloc(&arena, type->size), &err);
         if (r < 0 && err.code == CODE_CONFIG_INVALID && err.line == 1 && streq(err.where, path))
                 return 0;
-        print_error("%s.json: %s\n  expected an error at %s\n  found %d at %s, line %u: %s\n", schema, document, path, r, err.where, err.line, err.text);
+        print_error("%s.json: %s\n  expected an error at %s\n  found %d at %s, line %u: %s\n", schema, document, path, r, err.where,
+                err.line, err.text);
         return 1;
 }
 
@@ -66,20 +63,30 @@ static void check_full(void **state) {
         fclose(f);
         assert_true(n > 0);
         value = arena_alloc(&arena, spec_roots[i].type->size);
-        if (spec_decode(&arena, spec_roots[i].type, name, text, (size_t)n, value, &err) < 0)
-                fail_msg("%s: %s", err.where, err.text);
-        if (spec_encode(spec_roots[i].type, value, &out, 0, &err) < 0)
-                fail_msg("%s: %s", err.where, err.text);
+        if (spec_decode(&arena, spec_roots[i].type, name, text, (size_t)n, value, &err) < 0 ||
+                spec_encode(spec_roots[i].type, value, &out, 0, &err) < 0) {
+                print_error("%s: %s\n", err.where, err.text);
+                _fail(__FILE__, __LINE__);
+        }
         assert_string_equal(out.text, text);
         free(text);
 }
 
 int main(void) {
         struct CMUnitTest tests[2 * ELEMENTSOF(spec_roots)];
+        int failed;
 
         for (size_t i = 0; i < ELEMENTSOF(spec_roots); i++) {
-                tests[2 * i] = (struct CMUnitTest){ spec_roots[i].name, check_schema, NULL, NULL, (void *)i };
-                tests[2 * i + 1] = (struct CMUnitTest){ spec_roots[i].name, check_full, NULL, NULL, (void *)i };
+                char *names[2];
+
+                if (asprintf(&names[0], "%s: what is wrong is refused where it is wrong", spec_roots[i].name) < 0 ||
+                        asprintf(&names[1], "%s: every member is read and written", spec_roots[i].name) < 0)
+                        abort();
+                tests[2 * i] = (struct CMUnitTest){ names[0], check_schema, NULL, NULL, (void *)i };
+                tests[2 * i + 1] = (struct CMUnitTest){ names[1], check_full, NULL, NULL, (void *)i };
         }
-        return _cmocka_run_group_tests("every member of every schema", tests, ELEMENTSOF(tests), NULL, NULL);
+        failed = _cmocka_run_group_tests("every member of every schema", tests, ELEMENTSOF(tests), NULL, NULL);
+        for (size_t i = 0; i < ELEMENTSOF(tests); i++)
+                free((char *)tests[i].name);
+        return failed;
 }
