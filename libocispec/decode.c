@@ -220,7 +220,7 @@ static int open_list(struct walk *w, const struct frame *parent) {
         return GO;
 }
 
-static int open(struct walk *w, enum found_kind kind) {
+static int enter(struct walk *w, enum found_kind kind) {
         const struct found found = { .kind = kind };
         const struct spec_type *type;
         struct frame *f = top(w);
@@ -330,11 +330,11 @@ static int on_string(void *w, const unsigned char *text, size_t size) {
 }
 
 static int on_start_map(void *w) {
-        return open(w, FOUND_OBJECT);
+        return enter(w, FOUND_OBJECT);
 }
 
 static int on_start_array(void *w) {
-        return open(w, FOUND_ARRAY);
+        return enter(w, FOUND_ARRAY);
 }
 
 static int on_end(void *context) {

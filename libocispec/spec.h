@@ -26,7 +26,10 @@ struct string_pair {
 #define SPEC_SIZE_MAX (16u << 20)
 #define SPEC_DEPTH_MAX 1000u
 
-/* Decodes the SIZE bytes at TEXT, which must be exactly one JSON object of TYPE.
+/* Decodes the SIZE bytes at TEXT, which must be exactly one JSON object of TYPE. A member that is null is as one that is absent. Refused
+ * are: whatever RFC 8259 does not allow, a byte order mark, NUL and lone surrogates in strings, a member or a key that stands twice in an
+ * object we know, null as an element or as a map's value, integers with a fraction or an exponent, and what breaks a rule of the schema.
+ * Values of members that the schema does not know are looked at only so far as to find their end, unless it refuses them.
  *
  * arena      everything the value points to is allocated here (also what a failed attempt had allocated); TEXT need not outlive it
  * what       how the document is called in messages, e.g. "config.json": text is "config.json:12: expected …, found …",
