@@ -174,7 +174,7 @@ static void print_table(const struct check_report *report, struct str *out) {
         str_putc(out, '\n');
         for (size_t i = 0; i < report->n_notes; i++)
                 str_printf(out, "note: %s\n", report->notes[i]);
-        print_words("figures that this kernel has no source for:", report->missing_figures, report->n_missing_figures, out);
+        print_words("members of a result record that stay null on this host:", report->missing_figures, report->n_missing_figures, out);
         print_words("limits that are not hard on this host:", report->missing_limits, report->n_missing_limits, out);
         str_puts(out,
                 report->ok ? "Everything that is asked for can be enforced.\n" : "Not everything that is asked for can be enforced.\n");

@@ -14,7 +14,7 @@
 /* Directories of proc that hold nothing by themselves, so that a mount on them hides nothing (is_empty_dir_inode, fs/libfs.c;
  * made by sysctl_mount_point and proc_create_mount_point). */
 static bool hides_nothing(const char *below) {
-        static const char *const empty[] = { "/sys/fs/binfmt_misc", "/sys/fs/xfs", "/fs/nfsd", "/openprom" };
+        static const char *const empty[] = { "/sys/fs/binfmt_misc", "/fs/nfsd", "/openprom" };
 
         for (size_t i = 0; i < ELEMENTSOF(empty); i++)
                 if (streq(below, empty[i]))

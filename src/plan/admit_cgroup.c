@@ -80,12 +80,12 @@ static const char *outside_delegation(const struct question *q, const struct obs
                 q->arena, "we are in %s, and may move processes only below %s, not into %s", cgroup->own, cgroup->root, plan->cgroup->path);
 }
 
-/* detail 1: below a delegated cgroup; 0: of the whole hierarchy. */
+/* detail 1: the whole hierarchy lacks it; 0: it was not handed down to the delegated cgroup. */
 static const char *controller_missing(const struct question *q, const struct obstacle *row, enum item item) {
         const struct facts_cgroup *cgroup = q->facts->cgroup;
         const char *controller = demand_controller(item);
 
-        if (!is_v2(q) || by_systemd(q) || !cgroup->root || !cgroup->controllers || streq(cgroup->root, "/") == row->detail)
+        if (!is_v2(q) || by_systemd(q) || !cgroup->root || !cgroup->controllers || streq(cgroup->root, "/") != row->detail)
                 return NULL;
         if (admit_listed(controller, cgroup->controllers, cgroup->n_controllers))
                 return NULL;

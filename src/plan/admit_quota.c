@@ -78,7 +78,7 @@ static const struct obstacle rows[] = {
         { "quota.unavailable", DISK, stops_at, STAGE_NO_STATE,
           "check that the mount is there, that the kernel has CONFIG_XFS_QUOTA and that an outer container lets quotactl_fd through" },
         { "quota.no_prjquota", DISK, stops_at, STAGE_NO_ACCOUNTING,
-          "unmount it and mount it again with -o prjquota (a remount does not switch it on)" },
+          "unmount it and mount it with -o prjquota; a remount does not switch it on (for /: rootflags=prjquota)" },
         { "quota.not_enforced", DISK, stops_at, STAGE_NO_ENFORCEMENT,
           "mount it with -o prjquota instead of pqnoenforce, or xfs_quota -x -c 'enable -p' MOUNT" },
         { "quota.unreadable", DISK, unreadable, 0, "run as root of the host (it drops to the execution identity)" },

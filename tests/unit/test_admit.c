@@ -1,0 +1,418 @@
+/* Every code of a gap, one case each: a host on which all is well, or a plan that it can run, changed in one place. */
+#define _GNU_SOURCE
+#include "hosts.h"
+
+#include <errno.h>
+#include <linux/capability.h>
+#include <sched.h>
+
+#include "plan/admit.h"
+#include "plan/admit_rows.h"
+
+#ifndef CLONE_NEWTIME
+#define CLONE_NEWTIME 0x00000080
+#endif
+
+/* A plan with one of everything that is optional, so that a case need only set a member. */
+struct trial_plan {
+        struct plan_plan plan;
+        struct plan_rootfs rootfs;
+        struct plan_namespaces namespaces;
+        struct plan_join_namespace join;
+        struct plan_ids ids;
+        struct plan_id_range map;
+        struct plan_process process;
+        struct plan_filter filter;
+        struct plan_cgroup cgroup;
+        struct plan_cgroup_write write;
+        struct plan_mount mounts[2];
+        struct plan_idmap idmap;
+        const char *controllers[4];
+};
+
+/* What `spec` writes, for root, with limits. */
+static void make_plan(struct trial_plan *t) {
+        *t = (struct trial_plan){
+                .rootfs = { .path = "/bundle/rootfs" },
+                .namespaces = { .create = CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWCGROUP },
+                .map = { .inside = 0, .outside = 100000, .count = 65536 },
+                .process = { .cwd = "/" },
+                .cgroup = { .manager = PLAN_CGROUP_MANAGER_CGROUPFS, .path = "/box", .limit_devices = true },
+                .write = { .field = "linux.resources.memory.swap", .file = "memory.swap.max", .value = "0" },
+                .mounts = { { .field = "mounts[0]", .destination = "/proc", .kind = PLAN_MOUNT_KIND_FILESYSTEM, .type = "proc" },
+                            { .field = "mounts[1]", .destination = "/tmp", .kind = PLAN_MOUNT_KIND_FILESYSTEM, .type = "tmpfs" } },
+                .controllers = { "cpu", "memory", "pids" },
+        };
+        t->plan = (struct plan_plan){
+                .schema = 1, .id = "box", .bundle = "/bundle", .rootfs = &t->rootfs, .namespaces = &t->namespaces, .ids = &t->ids,
+                .process = &t->process, .cgroup = &t->cgroup, .mounts = t->mounts, .n_mounts = 2,
+        };
+        t->cgroup.controllers = t->controllers;
+        t->cgroup.n_controllers = 3;
+        t->cgroup.writes = &t->write;
+        t->cgroup.n_writes = 1;
+}
+
+struct subject {
+        struct facts_facts *facts;
+        struct trial_plan *plan;
+};
+
+static void is_user(struct subject *s) {
+        *s->facts->identity = (struct facts_identity){ .euid = 1000, .egid = 1000, .initial_userns = true };
+}
+
+static void maps_ids(struct subject *s) {
+        s->plan->namespaces.create |= CLONE_NEWUSER;
+        s->plan->ids.uid_map = s->plan->ids.gid_map = &s->plan->map;
+        s->plan->ids.n_uid_map = s->plan->ids.n_gid_map = 1;
+}
+
+static void user_maps_ids(struct subject *s) {
+        is_user(s);
+        maps_ids(s);
+        s->plan->cgroup.manager = PLAN_CGROUP_MANAGER_DISABLED;
+}
+
+static void user_maps_with_helpers(struct subject *s) {
+        user_maps_ids(s);
+        s->plan->ids.use_helpers = true;
+}
+
+static void trial_fails(struct subject *s, enum facts_trial_step step, int errnum) {
+        *s->facts->trial = (struct facts_trial){ .has = FACTS_TRIAL_HAS_FAILED | FACTS_TRIAL_HAS_ERRNUM, .failed = step, .errnum = errnum };
+}
+
+static void by_systemd(struct subject *s) {
+        s->plan->cgroup.manager = PLAN_CGROUP_MANAGER_SYSTEMD;
+}
+
+static void idmaps_a_mount(struct subject *s) {
+        s->plan->mounts[1].idmap = &s->plan->idmap;
+}
+
+#define CHANGE(name, ...) static void name(struct subject *s) { __VA_ARGS__ }
+
+CHANGE(old_kernel, s->facts->kernel->major = 5; s->facts->kernel->minor = 13;)
+CHANGE(no_time_namespace, s->plan->namespaces.create |= CLONE_NEWTIME; s->facts->features->n_namespaces = 5;)
+CHANGE(user_without_userns, is_user(s); s->plan->cgroup.manager = PLAN_CGROUP_MANAGER_DISABLED;)
+CHANGE(root_without_setuid, s->facts->identity->capabilities &= ~(UINT64_C(1) << CAP_SETUID);)
+CHANGE(userns_not_built, s->facts->userns->has = 0; trial_fails(s, FACTS_TRIAL_STEP_CLONE, EINVAL);)
+CHANGE(max_is_zero, s->facts->userns->max = 0; trial_fails(s, FACTS_TRIAL_STEP_CLONE, ENOSPC);)
+CHANGE(switched_off, is_user(s); s->facts->userns->unprivileged_clone = false; trial_fails(s, FACTS_TRIAL_STEP_CLONE, EPERM);)
+CHANGE(apparmor_restricts, is_user(s); s->facts->userns->apparmor_restricted = true; trial_fails(s, FACTS_TRIAL_STEP_MAP, EPERM);)
+CHANGE(apparmor_restricts_mounts, is_user(s); s->facts->userns->apparmor_restricted = true; trial_fails(s, FACTS_TRIAL_STEP_MOUNT, EACCES);)
+CHANGE(exhausted, trial_fails(s, FACTS_TRIAL_STEP_CLONE, ENOSPC);)
+CHANGE(outer_filter, s->facts->userns->filtered = true; trial_fails(s, FACTS_TRIAL_STEP_CLONE, EPERM);)
+CHANGE(refused, trial_fails(s, FACTS_TRIAL_STEP_CLONE, EPERM);)
+CHANGE(no_helpers, user_maps_with_helpers(s); s->facts->subids->helpers = false; s->plan->map.outside = 1000; s->plan->map.count = 1;)
+CHANGE(not_granted, user_maps_with_helpers(s);)
+CHANGE(map_not_permitted, user_maps_ids(s);)
+CHANGE(covered_proc, s->facts->proc->visible = false;)
+CHANGE(proc_refused, trial_fails(s, FACTS_TRIAL_STEP_PROC, EPERM);)
+CHANGE(no_seccomp, s->facts->kernel->seccomp = false;)
+CHANGE(no_kill_process, s->facts->features->seccomp_actions++; s->facts->features->n_seccomp_actions--;)
+CHANGE(old_listener_flag, s->plan->plan.filter = &s->plan->filter; s->plan->filter.flags = 1u << 5; s->facts->kernel->major = 5;
+       s->facts->kernel->minor = 18;)
+CHANGE(profile_without_apparmor, s->plan->process.apparmor_profile = "p"; s->facts->kernel->apparmor = false;)
+CHANGE(label_without_selinux, s->plan->process.selinux_label = "system_u:system_r:container_t:s0";)
+CHANGE(idmapped_tmpfs, idmaps_a_mount(s);)
+CHANGE(idmapped_by_user, user_without_userns(s); s->plan->namespaces.create |= CLONE_NEWUSER; idmaps_a_mount(s);
+       s->plan->mounts[1].kind = PLAN_MOUNT_KIND_BIND;)
+CHANGE(writable_policy, s->facts->policy->trusted = false;)
+CHANGE(cgroup_v1, s->facts->cgroup->version = FACTS_CGROUP_VERSION_V1;)
+CHANGE(cgroup_read_only, s->facts->cgroup->writable = false; s->facts->cgroup->root = NULL;)
+CHANGE(not_delegated, is_user(s); cgroup_read_only(s);)
+CHANGE(outside, s->facts->cgroup->own = "/user.slice/user-1000.slice/session-3.scope";
+       s->facts->cgroup->root = "/user.slice/user-1000.slice/session-3.scope";
+       s->plan->cgroup.path = "/user.slice/user-1000.slice/user@1000.service/box";)
+CHANGE(no_controllers, s->facts->cgroup->n_controllers = 0;)
+CHANGE(none_delegated, s->facts->cgroup->root = "/system.slice"; s->facts->cgroup->n_controllers = 0;)
+CHANGE(occupied, s->facts->delegation->occupied = true; s->facts->delegation->n_enabled = 0;)
+CHANGE(no_kill, s->facts->delegation->kill = false;)
+CHANGE(no_swap_control, s->facts->delegation->swap = FACTS_SWAP_CONTROL_UNACCOUNTED;)
+CHANGE(no_systemd, by_systemd(s); s->facts->delegation->systemd = false;)
+CHANGE(systemd_lacks, by_systemd(s); s->facts->delegation->n_systemd_controllers = 0;)
+CHANGE(devices_of_user, is_user(s); s->plan->namespaces.create |= CLONE_NEWUSER;)
+CHANGE(no_xfs, s->facts->n_quotas = 0;)
+CHANGE(not_xfs, s->facts->quotas->xfs = false;)
+CHANGE(quota_unavailable, s->facts->quotas->has |= FACTS_QUOTA_HAS_ERRNUM; s->facts->quotas->errnum = ENOSYS;)
+CHANGE(quota_mount_absent, s->facts->quotas->xfs = false; quota_unavailable(s);)
+CHANGE(no_prjquota, s->facts->quotas->accounting = false;)
+CHANGE(not_enforced, s->facts->quotas->enforcement = false;)
+CHANGE(unreadable, s->facts->quotas->readable = false;)
+
+enum scope { STRICT, BUNDLE };
+
+static const struct {
+        const char *code;
+        enum scope scope;
+        void (*change)(struct subject *s);
+        const char *limit; /* one of the items it breaks */
+} cases[] = {
+        { "kernel.too_old", STRICT, old_kernel, "kernel" },
+        { "namespace.missing", BUNDLE, no_time_namespace, "namespaces" },
+        { "namespace.not_privileged", BUNDLE, user_without_userns, "namespaces" },
+        { "identity.cannot_become", STRICT, root_without_setuid, "identity" },
+        { "userns.not_built", STRICT, userns_not_built, "user_namespace" },
+        { "userns.max_user_namespaces", STRICT, max_is_zero, "user_namespace" },
+        { "userns.unprivileged_userns_clone", STRICT, switched_off, "user_namespace" },
+        { "userns.apparmor_restricted", STRICT, apparmor_restricts, "user_namespace" },
+        { "userns.apparmor_restricted", STRICT, apparmor_restricts_mounts, "user_namespace" },
+        { "userns.exhausted", STRICT, exhausted, "user_namespace" },
+        { "userns.outer_seccomp", STRICT, outer_filter, "user_namespace" },
+        { "userns.refused", STRICT, refused, "user_namespace" },
+        { "ids.no_helpers", BUNDLE, no_helpers, "id_map" },
+        { "ids.not_granted", BUNDLE, not_granted, "id_map" },
+        { "ids.map_not_permitted", BUNDLE, map_not_permitted, "id_map" },
+        { "proc.covered", STRICT, covered_proc, "proc" },
+        { "proc.refused", STRICT, proc_refused, "proc" },
+        { "seccomp.missing", STRICT, no_seccomp, "seccomp" },
+        { "seccomp.action_missing", STRICT, no_kill_process, "seccomp" },
+        { "seccomp.flag_missing", BUNDLE, old_listener_flag, "seccomp" },
+        { "apparmor.missing", BUNDLE, profile_without_apparmor, "apparmor" },
+        { "selinux.missing", BUNDLE, label_without_selinux, "selinux" },
+        { "mount.idmap_unsupported", BUNDLE, idmapped_tmpfs, "idmapped_mounts" },
+        { "mount.idmap_unprivileged", BUNDLE, idmapped_by_user, "idmapped_mounts" },
+        { "policy.untrusted", STRICT, writable_policy, "host_policy" },
+        { "cgroup.not_v2", STRICT, cgroup_v1, "memory" },
+        { "cgroup.not_v2", BUNDLE, cgroup_v1, "devices" },
+        { "cgroup.read_only", STRICT, cgroup_read_only, "cpu" },
+        { "cgroup.not_delegated", STRICT, not_delegated, "process_count" },
+        { "cgroup.outside_delegation", BUNDLE, outside, "cgroup" },
+        { "cgroup.controller_missing", STRICT, no_controllers, "memory" },
+        { "cgroup.controller_not_delegated", STRICT, none_delegated, "cpu" },
+        { "cgroup.occupied", STRICT, occupied, "process_count" },
+        { "cgroup.no_kill", STRICT, no_kill, "cgroup" },
+        { "cgroup.swap_unaccounted", STRICT, no_swap_control, "memory" },
+        { "cgroup.swap_unaccounted", BUNDLE, no_swap_control, "memory" },
+        { "cgroup.no_systemd", BUNDLE, no_systemd, "cgroup" },
+        { "cgroup.systemd_controller_missing", BUNDLE, systemd_lacks, "cpu" },
+        { "cgroup.devices_unprivileged", BUNDLE, devices_of_user, "devices" },
+        { "quota.no_xfs", STRICT, no_xfs, "disk" },
+        { "quota.not_xfs", STRICT, not_xfs, "disk" },
+        { "quota.unavailable", STRICT, quota_unavailable, "disk" },
+        { "quota.unavailable", STRICT, quota_mount_absent, "disk" },
+        { "quota.no_prjquota", STRICT, no_prjquota, "disk" },
+        { "quota.not_enforced", STRICT, not_enforced, "disk" },
+        { "quota.unreadable", STRICT, unreadable, "disk" },
+};
+
+/* debian-root with CHANGE, and what admit() says of it. */
+static int judge(
+        struct arena *arena, enum scope scope, void (*change)(struct subject *s), struct gap **gaps, size_t *n, struct error *err) {
+        struct trial_plan plan;
+        struct host host;
+        struct subject subject = { .plan = &plan };
+
+        load_host(arena, "debian-root", &host);
+        subject.facts = &host.facts;
+        make_plan(&plan);
+        if (change)
+                change(&subject);
+        return admit(arena, scope == BUNDLE ? &plan.plan : NULL, &host.facts, gaps, n, err);
+}
+
+static const struct gap *find_gap(const struct gap *gaps, size_t n, const char *code, const char *limit) {
+        for (size_t i = 0; i < n; i++)
+                if (streq(gaps[i].code, code) && (!limit || streq(gaps[i].limit, limit)))
+                        return &gaps[i];
+        return NULL;
+}
+
+static void each_obstacle_gives_its_own_code_and_nothing_else_does(void **state) {
+        (void)state;
+        for (size_t i = 0; i < ELEMENTSOF(cases); i++) {
+                _cleanup_arena_ struct arena arena = { 0 };
+                struct error err = { 0 };
+                struct gap *gaps;
+                size_t n;
+
+                assert_int_equal(judge(&arena, cases[i].scope, cases[i].change, &gaps, &n, &err), -EOPNOTSUPP);
+                if (!find_gap(gaps, n, cases[i].code, cases[i].limit))
+                        print_error("case %zu: no gap %s for %s, the first is %s for %s\n", i, cases[i].code, cases[i].limit, gaps[0].code,
+                                gaps[0].limit);
+                assert_non_null(find_gap(gaps, n, cases[i].code, cases[i].limit));
+                for (size_t k = 0; k < n; k++) {
+                        assert_true(strlen(gaps[k].text) > 10 && strlen(gaps[k].remedy) > 10);
+                        /* One cause, one code; a user misses more than one thing, each for a reason of its own. */
+                        if (!streq(gaps[k].code, cases[i].code) && !streq(gaps[k].code, "quota.unreadable") &&
+                                !streq(gaps[k].code, "cgroup.devices_unprivileged"))
+                                {
+                                print_error("case %s also gives %s\n", cases[i].code, gaps[k].code);
+                                assert_true(false);
+                        }
+                }
+        }
+}
+
+static void every_code_has_a_case(void **state) {
+        static const struct obstacles *const subjects[] = {
+                &admit_namespace_obstacles, &admit_security_obstacles, &admit_cgroup_obstacles, &admit_quota_obstacles,
+        };
+
+        (void)state;
+        for (size_t s = 0; s < ELEMENTSOF(subjects); s++) {
+                for (size_t i = 0; i < subjects[s]->n; i++) {
+                        size_t n = 0;
+
+                        for (size_t k = 0; k < ELEMENTSOF(cases); k++)
+                                n += streq(cases[k].code, subjects[s]->rows[i].code);
+                        if (n == 0)
+                                print_error("no case for %s\n", subjects[s]->rows[i].code);
+                        assert_true(n > 0);
+                }
+        }
+}
+
+static void a_host_with_everything_runs_everything(void **state) {
+        _cleanup_arena_ struct arena arena = { 0 };
+        struct error err = { 0 };
+        struct gap *gaps;
+        size_t n;
+
+        (void)state;
+        assert_int_equal(judge(&arena, STRICT, NULL, &gaps, &n, &err), 0);
+        assert_int_equal(n, 0);
+        assert_int_equal(judge(&arena, BUNDLE, NULL, &gaps, &n, &err), 0);
+        assert_int_equal(n, 0);
+        assert_int_equal(err.code, 0);
+}
+
+static void nothing_is_held_against_a_host_of_which_nothing_is_known(void **state) {
+        _cleanup_arena_ struct arena arena = { 0 };
+        struct facts_facts facts = { 0 };
+        struct error err = { 0 };
+        struct trial_plan plan;
+        struct gap *gaps;
+        size_t n;
+
+        (void)state;
+        make_plan(&plan);
+        assert_int_equal(admit(&arena, NULL, &facts, &gaps, &n, &err), 0);
+        assert_int_equal(admit(&arena, &plan.plan, &facts, &gaps, &n, &err), 0);
+}
+
+static void a_missing_limit_has_the_code_that_hosts_look_for(void **state) {
+        _cleanup_arena_ struct arena arena = { 0 };
+        struct error err = { 0 };
+        struct gap *gaps;
+        size_t n;
+
+        (void)state;
+        judge(&arena, STRICT, no_prjquota, &gaps, &n, &err);
+        assert_int_equal(err.code, CODE_RESOURCE_LIMITS_UNSUPPORTED);
+        assert_string_equal(err.where, "disk");
+        assert_non_null(strstr(err.text, "quota.no_prjquota: "));
+        judge(&arena, STRICT, covered_proc, &gaps, &n, &err);
+        assert_int_equal(err.code, CODE_CAPABILITY_UNSUPPORTED);
+        assert_string_equal(err.where, "proc");
+}
+
+CHANGE(cgroups_disabled_on_v1, cgroup_v1(s); s->plan->cgroup.manager = PLAN_CGROUP_MANAGER_DISABLED;)
+CHANGE(root_under_apparmor, s->facts->userns->apparmor_restricted = true; s->facts->userns->unprivileged_clone = false;)
+CHANGE(unconfined_profile, s->plan->process.apparmor_profile = "unconfined"; s->facts->kernel->apparmor = false;)
+CHANGE(settings_that_the_trial_refutes, is_user(s); s->facts->userns->apparmor_restricted = true; s->facts->userns->possible = false;
+       user_without_userns(s); s->plan->namespaces.create |= CLONE_NEWUSER;)
+CHANGE(new_enough_tmpfs, idmaps_a_mount(s); s->facts->kernel->minor = 3; s->facts->kernel->major = 6;)
+CHANGE(covered_proc_without_userns, covered_proc(s);)
+CHANGE(enough_is_enabled, s->facts->delegation->occupied = true;)
+CHANGE(swap_is_not_limited, no_swap_control(s); s->plan->cgroup.n_writes = 0;)
+CHANGE(kernel_without_swap, s->facts->delegation->swap = FACTS_SWAP_CONTROL_NO_SWAP;)
+CHANGE(own_id_only, user_maps_ids(s); s->plan->map.outside = 1000; s->plan->map.count = 1;)
+CHANGE(granted_ids, user_maps_with_helpers(s);
+       static struct facts_id_span span = { .start = 100000, .count = 65536 };
+       s->facts->subids->uids = s->facts->subids->gids = &span; s->facts->subids->n_uids = s->facts->subids->n_gids = 1;)
+CHANGE(below_the_delegated, s->facts->cgroup->own = "/u/s/app/host"; s->facts->cgroup->root = "/u/s"; s->plan->cgroup.path = "/u/s/box";)
+CHANGE(sibling_with_a_longer_name, s->facts->cgroup->own = "/u/s/host"; s->facts->cgroup->root = "/u/s";
+        s->plan->cgroup.path = "/u/s/hosting";)
+CHANGE(below_our_own, s->facts->cgroup->own = "/u/s"; s->facts->cgroup->root = "/u/s"; s->plan->cgroup.path = "/u/s/box";)
+CHANGE(second_file_system, static struct facts_quota two[2]; two[0] = two[1] = *s->facts->quotas; two[0].accounting = false;
+       s->facts->quotas = two; s->facts->n_quotas = 2;)
+
+static void what_looks_like_an_obstacle_and_is_none_passes(void **state) {
+        static const struct { enum scope scope; void (*change)(struct subject *s); } fine[] = {
+                { BUNDLE, cgroups_disabled_on_v1 }, { STRICT, root_under_apparmor }, { BUNDLE, unconfined_profile },
+                { BUNDLE, settings_that_the_trial_refutes }, { BUNDLE, new_enough_tmpfs }, { BUNDLE, covered_proc_without_userns },
+                { STRICT, enough_is_enabled }, { BUNDLE, swap_is_not_limited }, { STRICT, kernel_without_swap }, { BUNDLE, own_id_only },
+                { BUNDLE, granted_ids }, { BUNDLE, below_the_delegated }, { BUNDLE, sibling_with_a_longer_name }, { BUNDLE, below_our_own },
+                { STRICT, second_file_system },
+        };
+
+        (void)state;
+        for (size_t i = 0; i < ELEMENTSOF(fine); i++) {
+                _cleanup_arena_ struct arena arena = { 0 };
+                struct error err = { 0 };
+                struct gap *gaps;
+                size_t n;
+                int r = judge(&arena, fine[i].scope, fine[i].change, &gaps, &n, &err);
+
+                if (r < 0)
+                        print_error("case %zu: %s: %s\n", i, err.where, err.text);
+                assert_int_equal(r, 0);
+        }
+}
+
+static void a_path_beside_the_delegated_cgroup_is_outside(void **state) {
+        static const struct { const char *own, *root, *path; bool outside; } paths[] = {
+                { "/a/b", "/a/b", "/a/b/c", false }, { "/a/b", "/a/b", "/a/bc", true }, { "/a/b/x", "/a/b", "/a/c", true },
+                { "/a/b/x", "/a/b", "/a/b/y", false }, { "/a/b/x", "/", "/c", false }, { "/a/b/x", "/a/b", "/", true },
+                { "/a/b/x", "/a/b", "/a/b", false },
+        };
+
+        (void)state;
+        for (size_t i = 0; i < ELEMENTSOF(paths); i++) {
+                _cleanup_arena_ struct arena arena = { 0 };
+                struct error err = { 0 };
+                struct trial_plan plan;
+                struct host host;
+                struct gap *gaps;
+                size_t n;
+
+                load_host(&arena, "debian-root", &host);
+                make_plan(&plan);
+                host.facts.cgroup->own = paths[i].own;
+                host.facts.cgroup->root = paths[i].root;
+                plan.cgroup.path = paths[i].path;
+                admit(&arena, &plan.plan, &host.facts, &gaps, &n, &err);
+                if (!!find_gap(gaps, n, "cgroup.outside_delegation", NULL) != paths[i].outside)
+                        print_error("case %zu\n", i);
+                assert_int_equal(!!find_gap(gaps, n, "cgroup.outside_delegation", NULL), paths[i].outside);
+        }
+}
+
+static void a_launch_needs_no_more_facts_than_its_plan_asks_for(void **state) {
+        struct trial_plan plan;
+
+        (void)state;
+        make_plan(&plan);
+        plan.cgroup.n_controllers = 0;
+        assert_int_equal(admit_needs(&plan.plan), FACTS_IDENTITY | FACTS_CGROUP);
+        plan.cgroup.n_controllers = 1;
+        assert_int_equal(admit_needs(&plan.plan), FACTS_IDENTITY | FACTS_CGROUP | FACTS_CONTROLLERS);
+        plan.cgroup.manager = PLAN_CGROUP_MANAGER_DISABLED;
+        assert_int_equal(admit_needs(&plan.plan), FACTS_IDENTITY);
+        plan.process.apparmor_profile = "p";
+        assert_int_equal(admit_needs(&plan.plan), FACTS_IDENTITY | FACTS_KERNEL);
+        plan.namespaces.create |= CLONE_NEWUSER;
+        assert_int_equal(admit_needs(&plan.plan), FACTS_IDENTITY | FACTS_KERNEL | FACTS_USERNS);
+        plan.ids.use_helpers = true;
+        assert_true(admit_needs(&plan.plan) & FACTS_SUBIDS);
+        assert_false(admit_needs(&plan.plan) & (FACTS_TRIAL | FACTS_PROC | FACTS_QUOTA));
+        assert_int_equal(admit_needs(NULL), FACTS_ALL);
+}
+
+int main(void) {
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test(each_obstacle_gives_its_own_code_and_nothing_else_does),
+                cmocka_unit_test(every_code_has_a_case),
+                cmocka_unit_test(a_host_with_everything_runs_everything),
+                cmocka_unit_test(nothing_is_held_against_a_host_of_which_nothing_is_known),
+                cmocka_unit_test(a_missing_limit_has_the_code_that_hosts_look_for),
+                cmocka_unit_test(what_looks_like_an_obstacle_and_is_none_passes),
+                cmocka_unit_test(a_path_beside_the_delegated_cgroup_is_outside),
+                cmocka_unit_test(a_launch_needs_no_more_facts_than_its_plan_asks_for),
+        };
+
+        return RUN_TESTS(tests);
+}
