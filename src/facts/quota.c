@@ -36,6 +36,9 @@ static void ask_state(int fd, struct facts_quota *quota) {
         struct fs_disk_quota limits = { 0 };
         int r = quotactl_fd(fd, Q_XGETQSTATV, 0, &state);
 
+        /* What XFS says when it was mounted without any quota, or built without them (xfs_fs_get_quota_state, fs/xfs/xfs_quotaops.c). */
+        if (r == -ENOSYS)
+                return;
         if (r < 0) {
                 quota->errnum = -r;
                 quota->has |= FACTS_QUOTA_HAS_ERRNUM;

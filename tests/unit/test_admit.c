@@ -136,7 +136,7 @@ CHANGE(systemd_lacks, by_systemd(s); s->facts->delegation->n_systemd_controllers
 CHANGE(devices_of_user, is_user(s); s->plan->namespaces.create |= CLONE_NEWUSER;)
 CHANGE(no_xfs, s->facts->n_quotas = 0;)
 CHANGE(not_xfs, s->facts->quotas->xfs = false;)
-CHANGE(quota_unavailable, s->facts->quotas->has |= FACTS_QUOTA_HAS_ERRNUM; s->facts->quotas->errnum = ENOSYS;)
+CHANGE(quota_unavailable, s->facts->quotas->has |= FACTS_QUOTA_HAS_ERRNUM; s->facts->quotas->errnum = EPERM;)
 CHANGE(quota_mount_absent, s->facts->quotas->xfs = false; quota_unavailable(s);)
 CHANGE(no_prjquota, s->facts->quotas->accounting = false;)
 CHANGE(not_enforced, s->facts->quotas->enforcement = false;)
