@@ -4,6 +4,7 @@
 #include "hosts.h"
 
 #include <fcntl.h>
+#include <sched.h>
 #include <sys/mman.h>
 
 #include "base/fd.h"
@@ -11,16 +12,20 @@
 #include "cmd/check.h"
 #include "spec/check.h"
 
-static int report(struct host *host, bool json, struct str *out) {
+static int report_on(struct host *host, const struct plan_plan *plan, bool json, struct str *out) {
         _cleanup_close_ int fd = memfd_create("report", MFD_CLOEXEC);
         struct error err = { 0 };
-        int r = check_run(host, NULL, json, fd, &err);
+        int r = check_run(host, plan, json, fd, &err);
 
         if (r < 0)
                 print_error("%s: %s\n", err.where, err.text);
         assert_int_equal(lseek(fd, 0, SEEK_SET), 0);
         assert_int_equal(file_read_fd(fd, 1 << 20, out), 0);
         return r;
+}
+
+static int report(struct host *host, bool json, struct str *out) {
+        return report_on(host, NULL, json, out);
 }
 
 static const struct { const char *name; bool ok; } hosts[] = {
@@ -94,6 +99,41 @@ static void missing_limits_are_the_four_that_hosts_ask_about(void **state) {
                 strstr(text.text, "\"missing_limits\": [\n    \"cpu\",\n    \"memory\",\n    \"process_count\",\n    \"disk\"\n  ]"));
 }
 
+/* A rootless bundle without limits: a user namespace and no cgroup. */
+static void a_bundle_is_held_to_what_it_demands_and_to_no_more(void **state) {
+        struct plan_rootfs rootfs = { .path = "/bundle/rootfs" };
+        struct plan_namespaces namespaces = { .create = CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID };
+        struct plan_ids ids = { 0 };
+        struct plan_process process = { .cwd = "/" };
+        struct plan_cgroup cgroup = { .manager = PLAN_CGROUP_MANAGER_DISABLED };
+        const struct plan_plan plan = {
+                .id = "box",
+                .bundle = "/bundle",
+                .rootfs = &rootfs,
+                .namespaces = &namespaces,
+                .ids = &ids,
+                .process = &process,
+                .cgroup = &cgroup,
+        };
+        static const struct {
+                const char *host;
+                int result;
+        } expected[] = { { "rootless-session", 0 }, { "ubuntu-user", 1 }, { "debian-root", 0 } };
+
+        (void)state;
+        for (size_t i = 0; i < ELEMENTSOF(expected); i++) {
+                _cleanup_arena_ struct arena arena = { 0 };
+                _cleanup_str_ struct str text = { 0 };
+                struct host host;
+
+                load_host(&arena, expected[i].host, &host);
+                assert_int_equal(report_on(&host, &plan, false, &text), expected[i].result);
+                assert_non_null(str_after(text.text, "What this bundle demands"));
+                assert_non_null(strstr(text.text, "user_namespace"));
+                assert_null(strstr(text.text, "disk"));
+        }
+}
+
 static void this_very_host_can_be_asked(void **state) {
         _cleanup_arena_ struct arena arena = { 0 };
         _cleanup_str_ struct str text = { 0 };
@@ -109,6 +149,7 @@ int main(void) {
                 cmocka_unit_test(every_recorded_host_gets_the_table_that_was_looked_at),
                 cmocka_unit_test(json_says_what_the_table_says_and_holds_the_facts),
                 cmocka_unit_test(missing_limits_are_the_four_that_hosts_ask_about),
+                cmocka_unit_test(a_bundle_is_held_to_what_it_demands_and_to_no_more),
                 cmocka_unit_test(this_very_host_can_be_asked),
         };
 
