@@ -91,6 +91,7 @@ int compile(struct arena *arena, const struct request *request, const struct fac
         plan->schema = PLAN_SCHEMA;
         plan->id = request->id ?: "<id>";
         plan->bundle = request->bundle;
+        plan->oci_version = request->config->oci_version;
         for (size_t i = 0; i < ELEMENTSOF(parts); i++) {
                 int r = parts[i](&c);
 

@@ -33,23 +33,23 @@ static int by_start(const void *left, const void *right) {
 }
 
 /* The kernel refuses a map (EINVAL) in which two ranges share an id on either side. */
-static int check_overlap(struct arena *arena, struct span *spans, size_t n, const char *field, const char *member, struct error *err) {
+static int check_overlap(struct span *spans, size_t n, const char *field, const char *member, struct error *err) {
         qsort(spans, n, sizeof *spans, by_start);
         for (size_t i = 1; i < n; i++)
                 if (spans[i].start - spans[i - 1].start < spans[i - 1].count)
-                        return INVALID(err, FIELD(arena, "linux.%s", field), "two ranges share the %s %u", member, spans[i].start);
+                        return INVALID(err, field, "two ranges share the %s %u", member, spans[i].start);
         return 0;
 }
 
-static int compile_map(struct arena *arena, const struct oci_id_mapping *asked, size_t n, const char *field, struct plan_id_range **ret,
-                       struct error *err) {
+int ids_compile_map(struct arena *arena, const struct oci_id_mapping *asked, size_t n, const char *field, struct plan_id_range **ret,
+                    struct error *err) {
         struct plan_id_range *map;
         struct span *inside, *outside;
         size_t bytes = 0;
         int r;
 
         if (n > MOST_RANGES)
-                return INVALID(err, FIELD(arena, "linux.%s", field), "expected at most %u ranges (user_namespaces(7)), found %zu", MOST_RANGES, n);
+                return INVALID(err, field, "expected at most %u ranges (user_namespaces(7)), found %zu", MOST_RANGES, n);
         map = arena_array(arena, struct plan_id_range, n);
         inside = arena_array(arena, struct span, n);
         outside = arena_array(arena, struct span, n);
@@ -59,7 +59,7 @@ static int compile_map(struct arena *arena, const struct oci_id_mapping *asked, 
 
                 /* 4294967295 is no id, so a range may not reach it. */
                 if (a->size == 0 || a->size > UINT32_MAX - a->container_id || a->size > UINT32_MAX - a->host_id)
-                        return INVALID(err, FIELD(arena, "linux.%s[%zu].size", field, i), "expected 1 to %u, found %u",
+                        return INVALID(err, FIELD(arena, "%s[%zu].size", field, i), "expected 1 to %u, found %u",
                                        UINT32_MAX - (a->container_id > a->host_id ? a->container_id : a->host_id), a->size);
                 map[i] = (struct plan_id_range){ .inside = a->container_id, .outside = a->host_id, .count = a->size };
                 inside[i] = (struct span){ a->container_id, a->size };
@@ -67,9 +67,9 @@ static int compile_map(struct arena *arena, const struct oci_id_mapping *asked, 
                 bytes += (size_t)snprintf(line, sizeof line, "%u %u %u\n", a->container_id, a->host_id, a->size);
         }
         if (bytes >= PAGE)
-                return INVALID(err, FIELD(arena, "linux.%s", field), "the map takes %zu bytes, and the kernel reads less than %u", bytes, PAGE);
-        if ((r = check_overlap(arena, inside, n, field, "containerID", err)) < 0 ||
-            (r = check_overlap(arena, outside, n, field, "hostID", err)) < 0)
+                return INVALID(err, field, "the map takes %zu bytes, and the kernel reads less than %u", bytes, PAGE);
+        if ((r = check_overlap(inside, n, field, "containerID", err)) < 0 ||
+            (r = check_overlap(outside, n, field, "hostID", err)) < 0)
                 return r;
         *ret = map;
         return 0;
@@ -114,8 +114,8 @@ int ids_compile(struct compilation *c) {
                 return INVALID(c->err, "linux.uidMappings", "expected at least one range for the user namespace");
         if (!linux->n_gid_mappings)
                 return INVALID(c->err, "linux.gidMappings", "expected at least one range for the user namespace");
-        if ((r = compile_map(c->arena, linux->uid_mappings, linux->n_uid_mappings, "uidMappings", &ids->uid_map, c->err)) < 0 ||
-            (r = compile_map(c->arena, linux->gid_mappings, linux->n_gid_mappings, "gidMappings", &ids->gid_map, c->err)) < 0)
+        if ((r = ids_compile_map(c->arena, linux->uid_mappings, linux->n_uid_mappings, "linux.uidMappings", &ids->uid_map, c->err)) < 0 ||
+            (r = ids_compile_map(c->arena, linux->gid_mappings, linux->n_gid_mappings, "linux.gidMappings", &ids->gid_map, c->err)) < 0)
                 return r;
         ids->n_uid_map = linux->n_uid_mappings;
         ids->n_gid_map = linux->n_gid_mappings;

@@ -103,7 +103,12 @@ static int compare(const void *name, const void *row) {
         return strcmp(name, ((const struct mount_option *)row)->name);
 }
 
+/* crun's "idmap=uids=…;gids=…" is a word with a value. */
 static const struct mount_option *find(const char *name) {
+        if (str_after(name, "idmap="))
+                name = "idmap";
+        else if (str_after(name, "ridmap="))
+                name = "ridmap";
         return bsearch(name, options_table, ELEMENTSOF(options_table), sizeof options_table[0], compare);
 }
 
@@ -112,8 +117,7 @@ const char **mount_options_names(struct arena *arena, size_t *ret_n) {
         size_t n = 0;
 
         for (size_t i = 0; i < ELEMENTSOF(options_table); i++)
-                if (options_table[i].kind != IDMAP)
-                        names[n++] = options_table[i].name;
+                names[n++] = options_table[i].name;
         *ret_n = n;
         return names;
 }
@@ -133,18 +137,12 @@ static int apply_propagation(const struct mount_option *option, const char *fiel
         return 0;
 }
 
-/* crun's "idmap=uids=…;gids=…" as well as the plain words. */
-static bool is_idmap(const char *text) {
-        const char *rest = str_after(text, "idmap=") ?: str_after(text, "ridmap=");
-        const struct mount_option *option = rest ? NULL : find(text);
-
-        return rest || (option && option->kind == IDMAP);
-}
-
-static int apply(const struct mount_option *option, const char *field, struct mount_options *ret, struct error *err) {
+static int apply(const struct mount_option *option, const char *text, const char *field, struct mount_options *ret, struct error *err) {
         switch (option->kind) {
         case NOTHING:
+                break;
         case IDMAP:
+                ret->idmap = text;
                 break;
         case FLAG:
                 ret->flags = (ret->flags & ~(uint64_t)option->clear) | option->set;
@@ -178,10 +176,8 @@ int mount_options_parse(struct arena *arena, const char *const *options, size_t 
                 const struct mount_option *option = find(options[i]);
                 size_t length;
 
-                if (is_idmap(options[i]))
-                        return UNSUPPORTED(err, field, "id-mapped mounts (%s) are not supported yet", options[i]);
                 if (option) {
-                        if ((r = apply(option, field, &parsed, err)) < 0)
+                        if ((r = apply(option, options[i], field, &parsed, err)) < 0)
                                 return r;
                         continue;
                 }

@@ -12,6 +12,7 @@ struct mount_options {
         uint64_t propagation;                    /* MS_SHARED … with or without MS_REC; 0: none was asked for */
         bool bind, recursive, remount;
         bool copy_up, copy_symlink, source_nofollow, destination_nofollow;
+        const char *idmap;                       /* "idmap", "ridmap" or crun's "idmap=…"; NULL: none */
         const char *superblock;                  /* an option that only a file system can have, not a bind of it; NULL: none */
         const char *data;                        /* what is in no table, comma-separated, for the file system; NULL: nothing */
 };

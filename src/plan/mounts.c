@@ -1,6 +1,7 @@
 #define _GNU_SOURCE
 #include "plan/mounts.h"
 
+#include "plan/idmap.h"
 #include "plan/ids.h"
 #include "plan/mount_options.h"
 
@@ -58,7 +59,7 @@ static int compile_bind(struct compilation *c, const struct oci_mount *asked, co
                 set_flag(mount, &mount->copy_symlink, PLAN_MOUNT_HAS_COPY_SYMLINK);
         if (o->source_nofollow)
                 set_flag(mount, &mount->source_nofollow, PLAN_MOUNT_HAS_SOURCE_NOFOLLOW);
-        return 0;
+        return idmap_compile(c, asked, o->idmap, mount);
 }
 
 /* Changes what is mounted at the destination already, in one mount(2). */
@@ -67,7 +68,7 @@ static int compile_remount(struct compilation *c, const struct oci_mount *asked,
                 return INVALID(c->err, FIELD(c->arena, "%s.options", mount->field), "\"%s\" is for a file system, and a bind mount cannot have it",
                                o->data);
         mount->kind = PLAN_MOUNT_KIND_FILESYSTEM;
-        mount->type = asked->type;
+        mount->type = asked->type && *asked->type ? asked->type : "none"; /* the kernel does not look at it */
         mount->flags = o->flags | MS_REMOUNT | (o->bind ? MS_BIND : 0);
         mount->data = o->data;
         return 0;
@@ -92,56 +93,34 @@ static int check_id_options(struct compilation *c, const struct oci_mount *asked
         return 0;
 }
 
-/* linux.mountLabel as the context= option, in quotes because of the commas in it. Not for the file systems whose labels come from the
- * policy, nor for binds, whose files have theirs. */
-static int add_label(struct compilation *c, struct plan_mount *mount) {
-        static const char *const unlabelled[] = { "proc", "sysfs", "mqueue", "cgroup", "cgroup2" };
-        const char *label = c->plan->rootfs->mount_label;
-
-        if (!label)
-                return 0;
-        for (size_t i = 0; i < ELEMENTSOF(unlabelled); i++)
-                if (streq(mount->type, unlabelled[i]))
-                        return 0;
-        if (strchr(label, '"'))
-                return INVALID(c->err, "linux.mountLabel", "a label cannot hold a quotation mark");
-        mount->data = FIELD(c->arena, "%s%scontext=\"%s\"", mount->data ?: "", mount->data ? "," : "", label);
-        return 0;
-}
-
 /* Own directory of the cgroup hierarchy only: whatever the type says, nothing above it is shown (CVE-2023-25809). */
 static int compile_cgroup(struct compilation *c, const struct mount_options *o, struct plan_mount *mount) {
         if (o->data)
                 return UNSUPPORTED(c->err, FIELD(c->arena, "%s.options", mount->field),
                                    "\"%s\": options of cgroup2 change the whole host's hierarchy", o->data);
         mount->kind = PLAN_MOUNT_KIND_CGROUP;
-        mount->attributes_set = o->attributes_set;
-        mount->attributes_clear = o->attributes_clear;
         return 0;
 }
 
 /* sysfs belongs to a network namespace: mounting it needs CAP_SYS_ADMIN over the one the container is in (kernel: sysfs_init_fs_context),
- * which a user namespace does not give over one that was there before. Then the host's is bound, with all that is mounted on it, and
- * no less read-only than was asked for (crun issue 2178). */
-static void choose_sysfs(struct compilation *c, const struct mount_options *o, struct plan_mount *mount) {
+ * which a user namespace does not give over one that was there before. Then the host's is bound, with all that is mounted on it,
+ * read-only (crun issue 2178). */
+static void choose_sysfs(struct compilation *c, struct plan_mount *mount) {
         if (!namespace_own(c->plan, CLONE_NEWUSER) || namespace_made(c->plan, CLONE_NEWNET))
                 return;
         mount->kind = PLAN_MOUNT_KIND_SYSFS_OR_BIND;
-        mount->source = "/sys";
-        mount->recursive_set |= o->attributes_set & (MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC);
-        set_flag(mount, &mount->recursive, PLAN_MOUNT_HAS_RECURSIVE);
-        mount->attributes_set = o->attributes_set;
-        mount->attributes_clear = o->attributes_clear;
 }
 
 static int compile_filesystem(struct compilation *c, const struct oci_mount *asked, const struct mount_options *o, struct plan_mount *mount) {
         const char *field = mount->field;
-        int r;
 
         if (!asked->type || !*asked->type || streq(asked->type, "none"))
                 return INVALID(c->err, FIELD(c->arena, "%s.type", field), "expected a type of file system, or bind or rbind among the options");
         if (o->copy_up && !streq(asked->type, "tmpfs"))
                 return INVALID(c->err, FIELD(c->arena, "%s.options", field), "tmpcopyup is for a tmpfs, not for %s", asked->type);
+        if (idmap_asked(asked, o->idmap))
+                return INVALID(c->err, FIELD(c->arena, "%s.%s", field, o->idmap ? "options" : asked->n_uid_mappings ? "uidMappings" : "gidMappings"),
+                               "only a bind mount can be id-mapped");
         if (o->copy_symlink || o->source_nofollow)
                 return INVALID(c->err, FIELD(c->arena, "%s.options", field), "%s is for a bind mount, not for %s",
                                o->copy_symlink ? "copy-symlink" : "src-nofollow", asked->type);
@@ -155,10 +134,8 @@ static int compile_filesystem(struct compilation *c, const struct oci_mount *ask
         if (streq(asked->type, "cgroup") || streq(asked->type, "cgroup2"))
                 return compile_cgroup(c, o, mount);
         if (streq(asked->type, "sysfs"))
-                choose_sysfs(c, o, mount);
-        if ((r = check_id_options(c, asked, field)) < 0)
-                return r;
-        return add_label(c, mount);
+                choose_sysfs(c, mount);
+        return check_id_options(c, asked, field);
 }
 
 static int compile_mount(struct compilation *c, const struct oci_mount *asked, size_t index, struct plan_mount *mount) {
@@ -170,9 +147,6 @@ static int compile_mount(struct compilation *c, const struct oci_mount *asked, s
         if (!asked->destination || !*asked->destination || is_root(asked->destination))
                 return INVALID(c->err, FIELD(c->arena, "%s.destination", mount->field), "expected a path below the container's root, found \"%s\"",
                                asked->destination ?: "");
-        if (asked->n_uid_mappings || asked->n_gid_mappings)
-                return UNSUPPORTED(c->err, FIELD(c->arena, "%s.%s", mount->field, asked->n_uid_mappings ? "uidMappings" : "gidMappings"),
-                                   "id-mapped mounts are not supported yet");
         r = mount_options_parse(c->arena, asked->options, asked->n_options, FIELD(c->arena, "%s.options", mount->field), &o, c->err);
         if (r < 0)
                 return r;

@@ -2,5 +2,5 @@
 
 #include "plan/compilation.h"
 
-/* mounts, in order, with linux.mountLabel. */
+/* mounts, in order. linux.mountLabel is for apply/, which puts it to the options of new file systems. */
 int mounts_compile(struct compilation *c);

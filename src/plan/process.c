@@ -111,7 +111,7 @@ int compile_process(struct arena *arena, const struct oci_process *process, cons
             (r = rlimits_compile(arena, process, field, p, err)) < 0)
                 return r;
         compile_settings(process, p);
-        p->capabilities = capabilities_compile(arena, process->capabilities, facts->kernel->last_capability, field, &warnings);
+        p->capabilities = capabilities_compile(arena, process->capabilities, facts->kernel ? facts->kernel->last_capability : CAPABILITY_COUNT - 1, field, &warnings);
         p->warnings = warnings.list;
         p->n_warnings = warnings.n;
         *ret = p;

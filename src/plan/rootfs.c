@@ -29,8 +29,12 @@ int rootfs_compile(struct compilation *c) {
                 rootfs->propagation = propagations[config->linux->rootfs_propagation];
         rootfs->pivot = !c->request->no_pivot;
         rootfs->has |= PLAN_ROOTFS_HAS_PIVOT;
-        if (config->linux->mount_label && *config->linux->mount_label)
+        if (config->linux->mount_label && *config->linux->mount_label) {
+                /* It will stand in quotes in the options of each new file system, because of the commas in it. */
+                if (strchr(config->linux->mount_label, '"'))
+                        return INVALID(c->err, "linux.mountLabel", "a label cannot hold a quotation mark");
                 rootfs->mount_label = config->linux->mount_label;
+        }
         c->plan->rootfs = rootfs;
         return 0;
 }

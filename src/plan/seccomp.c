@@ -2,15 +2,6 @@
 
 #include "plan/filter.h"
 
-static bool notifies(const struct oci_seccomp *rules) {
-        if (rules->default_action == OCI_SECCOMP_ACTION_SCMP_ACT_NOTIFY)
-                return true;
-        for (size_t i = 0; i < rules->n_syscalls; i++)
-                if (rules->syscalls[i].action == OCI_SECCOMP_ACTION_SCMP_ACT_NOTIFY)
-                        return true;
-        return false;
-}
-
 int seccomp_compile(struct compilation *c) {
         struct oci_seccomp *rules = c->request->config->linux->seccomp;
         struct plan_filter *filter;
@@ -21,7 +12,7 @@ int seccomp_compile(struct compilation *c) {
         filter = arena_new(c->arena, struct plan_filter);
         if (rules->listener_metadata && *rules->listener_metadata && !(rules->listener_path && *rules->listener_path))
                 return INVALID(c->err, "linux.seccomp.listenerMetadata", "needs linux.seccomp.listenerPath");
-        if (notifies(rules)) {
+        if (filter_notifies(rules)) {
                 if (!rules->listener_path || !*rules->listener_path)
                         return INVALID(c->err, "linux.seccomp.listenerPath", "SCMP_ACT_NOTIFY needs somebody to notify");
                 filter->listener_path = rules->listener_path;
