@@ -16,7 +16,7 @@ static void heading(struct str *out, const char *text) {
 }
 
 static void label(struct str *out, const char *name) {
-        str_printf(out, "  %-14s", name);
+        str_printf(out, "  %-20s ", name);
 }
 
 /* Names come from a bundle, and this goes to a terminal: control characters are shown, not sent. */
@@ -249,7 +249,7 @@ static void view_mount(struct str *out, const struct plan_mount *m, const char *
         _cleanup_str_ struct str remark = { 0 };
 
         if (m->kind == PLAN_MOUNT_KIND_BIND)
-                str_printf(&remark, "the host's %s%s", m->source, m->recursive ? " and what is mounted below it" : "");
+                str_printf(&remark, "the host's %s%s", m->source, m->recursive ? " with the mounts below it" : "");
         else
                 str_printf(&remark, "%s", m->kind == PLAN_MOUNT_KIND_CGROUP ? "its own cgroup" : m->type ?: "");
         if (more)
@@ -257,17 +257,31 @@ static void view_mount(struct str *out, const struct plan_mount *m, const char *
         item(out, m->destination, remark.text);
 }
 
+/* Several paths a line. */
+static void view_paths(struct str *out, const char *const *paths, size_t n, const char *remark) {
+        size_t begin = out->size;
+
+        for (size_t i = 0; i < n; i++) {
+                if (i && out->size - begin + strlen(paths[i]) > 100) {
+                        str_putc(out, '\n');
+                        begin = out->size;
+                }
+                str_puts(out, out->size == begin ? "  " : " ");
+                put(out, paths[i]);
+        }
+        if (n)
+                str_printf(out, "  (%s)\n", remark);
+}
+
 static void view_readable(struct str *out, const struct plan_plan *plan) {
-        heading(out, "Readable");
+        heading(out, "Readable (besides what is writable)");
         if (plan->rootfs->readonly)
                 item(out, "/", plan->rootfs->path);
         for (size_t i = 0; i < plan->n_mounts; i++)
                 if (mount_read_only(&plan->mounts[i]))
                         view_mount(out, &plan->mounts[i], below_writable(&plan->mounts[i]) ? "; mounts below keep their own mode" : NULL);
-        for (size_t i = 0; i < plan->n_readonly_paths; i++)
-                item(out, plan->readonly_paths[i], "made read-only");
-        for (size_t i = 0; i < plan->n_masked_paths; i++)
-                item(out, plan->masked_paths[i], "covered: nothing to see");
+        view_paths(out, plan->readonly_paths, plan->n_readonly_paths, "made read-only");
+        view_paths(out, plan->masked_paths, plan->n_masked_paths, "covered: nothing to see");
 }
 
 static void view_device(struct str *out, const struct plan_device *device) {
@@ -297,6 +311,42 @@ static const char *joined(const struct plan_plan *plan, uint64_t flag) {
         return NULL;
 }
 
+static void put_number(struct str *out, bool given, uint32_t number) {
+        if (given)
+                str_printf(out, "%u", number);
+        else
+                str_putc(out, '*');
+}
+
+/* A later rule for the same devices takes all of this one's place. */
+static bool is_overruled(const struct plan_device_rule *rule, const struct plan_device_rule *end) {
+        for (const struct plan_device_rule *later = rule + 1; later < end; later++)
+                if (later->has == rule->has && later->type == rule->type && later->major == rule->major && later->minor == rule->minor &&
+                    (later->access & rule->access) == rule->access)
+                        return true;
+        return false;
+}
+
+/* Devices that may be opened; that nodes of the others may be made is nothing that they do. */
+static void view_device_rules(struct str *out, const struct plan_cgroup *cgroup) {
+        const char *separator = "  devices by number: ";
+
+        for (size_t i = 0; i < cgroup->n_devices; i++) {
+                const struct plan_device_rule *rule = &cgroup->devices[i];
+
+                if (!(rule->access & (BPF_DEVCG_ACC_READ | BPF_DEVCG_ACC_WRITE)) || is_overruled(rule, cgroup->devices + cgroup->n_devices))
+                        continue;
+                str_printf(out, "%s%s%s", separator, rule->allow ? "" : "not ",
+                           rule->type == BPF_DEVCG_DEV_CHAR ? "c " : rule->type == BPF_DEVCG_DEV_BLOCK ? "b " : "");
+                put_number(out, rule->has & PLAN_DEVICE_RULE_HAS_MAJOR, rule->major);
+                str_putc(out, ':');
+                put_number(out, rule->has & PLAN_DEVICE_RULE_HAS_MINOR, rule->minor);
+                separator = ", ";
+        }
+        if (separator[0] == ',')
+                str_putc(out, '\n');
+}
+
 static void view_reachable(struct str *out, const struct plan_plan *plan) {
         const char *network = joined(plan, CLONE_NEWNET);
         size_t binds = 0;
@@ -318,13 +368,8 @@ static void view_reachable(struct str *out, const struct plan_plan *plan) {
                 item(out, "whoever listens on a socket in the bound directories above", NULL);
         if (!plan->cgroup->limit_devices && !plan->bind_devices)
                 item(out, "every device", "no device rules");
-        else if (plan->cgroup->limit_devices && plan->cgroup->n_devices) {
-                size_t rules = plan->cgroup->n_devices;
-                char text[64];
-
-                snprintf(text, sizeof text, "devices that %zu rules allow", rules);
-                item(out, text, NULL);
-        }
+        else
+                view_device_rules(out, plan->cgroup);
 }
 
 void plan_view(const struct plan_plan *plan, struct str *out) {

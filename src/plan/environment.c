@@ -44,7 +44,8 @@ int environment_compile(struct arena *arena, const char *const *env, size_t n, c
 
         if (r < 0)
                 return r;
-        memcpy(kept, env, n * sizeof *kept);
+        for (size_t i = 0; i < n; i++)
+                kept[i] = env[i];
         qsort(variables, n, sizeof *variables, by_name);
         for (size_t i = 0; i < n; i++) {
                 const struct variable *a = &variables[i], *b = a + 1;
