@@ -1,0 +1,329 @@
+#define _GNU_SOURCE
+#include "apply/mounts.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/openat2.h>
+#include <sched.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "apply/container_path.h"
+#include "apply/mount_copyup.h"
+#include "apply/mount_source.h"
+#include "base/fd.h"
+#include "base/str.h"
+
+/* mount(2): the options of a file system fit in one page. */
+#define DATA_MAX 4096
+
+struct attach {
+        const struct plan_plan *plan;
+        int root;
+        bool shared; /* mounts may still be passed on between this namespace and the host's */
+};
+
+/* NAME= as an option of its own in the comma-separated DATA. */
+static bool has_option(const char *data, const char *name) {
+        while (data && *data) {
+                const char *rest = str_after(data, name);
+
+                if (rest && *rest == '=')
+                        return true;
+                data = strchr(data, ',');
+                data = data ? data + 1 : NULL;
+        }
+        return false;
+}
+
+/* The kernel's own views take no context= (runtime-spec config-linux.md, mountLabel; selinux: they have genfs contexts). */
+static bool takes_label(const char *type) {
+        static const char *const without[] = { "proc", "sysfs", "mqueue", "cgroup", "cgroup2" };
+
+        for (size_t i = 0; i < ELEMENTSOF(without); i++)
+                if (streq(type, without[i]))
+                        return false;
+        return true;
+}
+
+const char *mount_data(const char *type, const char *data, int mode, const char *label, char *buffer, size_t size) {
+        char more[32] = "";
+        int n;
+
+        if (label && (!takes_label(type) || has_option(data, "context")))
+                label = NULL;
+        if (mode < 0 && !label)
+                return data;
+        if (mode >= 0)
+                snprintf(more, sizeof more, ",mode=%o", (unsigned)mode);
+        n = snprintf(buffer, size, "%s%s%s%s%s", data ? data : "", more, label ? ",context=\"" : "", label ? label : "", label ? "\"" : "");
+        if (n < 0 || (size_t)n >= size)
+                return NULL;
+        return buffer[0] == ',' ? buffer + 1 : buffer;
+}
+
+static int fail_mount(struct error *err, int errnum, const struct plan_mount *m, const char *what) {
+        if (errnum == EPERM && m->type && streq(m->type, "proc"))
+                return fail_errno(err, CODE_CAPABILITY_UNSUPPORTED, EPERM, m->field,
+                        "cannot mount proc on %s: the host's /proc is covered in part (this is itself a container), or the PID namespace is not new",
+                        m->destination);
+        return fail_errno(err, CODE_LAUNCH_FAILED, errnum, m->field, "cannot %s on %s", what, m->destination);
+}
+
+/* CVE-2019-19921 and its successors: an image whose /proc or /sys is a symlink puts the real one where masks and label writes do not
+ * look for it. Nothing on the way to them may be a symlink. */
+static uint64_t resolve_for(const struct plan_mount *m) {
+        if (m->kind == PLAN_MOUNT_KIND_SYSFS_OR_BIND || (m->type && (streq(m->type, "proc") || streq(m->type, "sysfs"))))
+                return RESOLVE_NO_SYMLINKS;
+        return 0;
+}
+
+/* 1: the target was made, 0: it was there. */
+static int open_target(const struct attach *a, const struct plan_mount *m, mode_t type, int *ret_target, struct error *err) {
+        int r = container_path_make_with(a->root, m->destination, type, m->destination_nofollow ? O_NOFOLLOW : 0, resolve_for(m), ret_target, err);
+
+        return r < 0 ? fail_within(err, r, m->field) : r;
+}
+
+/* Mounts that say more than mount(2) takes in one call. TARGET lies below the new mount, so the path is looked up again. */
+static int change_attached(const struct attach *a, const struct plan_mount *m, struct error *err) {
+        const struct tree_change changes[] = {
+                { .set = m->recursive_set, .clear = m->recursive_clear, .recursive = true },
+                { .propagation = m->propagation, .recursive = m->propagation & MS_REC },
+        };
+        _cleanup_close_ int top = -1;
+        int r;
+
+        r = container_path_open(a->root, m->destination, O_PATH, &top, err);
+        for (size_t i = 0; r == 0 && i < ELEMENTSOF(changes); i++) {
+                r = tree_change(top, &changes[i]);
+                if (r < 0)
+                        fail_mount(err, -r, m, "change the mount");
+        }
+        return r;
+}
+
+static int copy_up(const struct attach *a, const struct plan_mount *m, int below, struct error *err) {
+        _cleanup_close_ int top = -1;
+        int r = container_path_open(a->root, m->destination, O_PATH | O_DIRECTORY, &top, err);
+
+        return r < 0 ? r : mount_copyup(below, top, m->field, err);
+}
+
+static bool is_tmpfs(const struct plan_mount *m) {
+        return m->kind == PLAN_MOUNT_KIND_FILESYSTEM && m->type && streq(m->type, "tmpfs");
+}
+
+/* What a new file system needs besides its type: the options, for tmpfs with the mode of the directory that it covers, as long as that
+ * one was there before and the bundle says nothing else. */
+static int compose_data(const struct attach *a, const struct plan_mount *m, int target, bool existed, char *buffer, const char **ret_data,
+        struct error *err) {
+        const char *label = a->plan->rootfs->mount_label;
+        struct stat st;
+        int mode = -1;
+
+        if (existed && is_tmpfs(m) && !has_option(m->data, "mode")) {
+                if (fstat(target, &st) < 0)
+                        return fail_mount(err, errno, m, "look at what is");
+                mode = (int)(st.st_mode & 07777);
+        }
+        *ret_data = mount_data(m->type, m->data, mode, label, buffer, DATA_MAX);
+        if (!*ret_data && (m->data || mode >= 0 || label))
+                return fail(err, CODE_CONFIG_INVALID, E2BIG, m->field, "the options are longer than the kernel takes (%d bytes)", DATA_MAX - 1);
+        return 0;
+}
+
+/* mount(2) takes a path and no descriptor. "." of a directory that we changed to is the one path that nobody can redirect; it is also
+ * cheaper than /proc/self/fd/N and works where /proc does not. */
+static int mount_here(const struct plan_mount *m, const char *type, int target, const char *data) {
+        unsigned long flags = m->flags & ~(unsigned long)MS_REC;
+
+        if (is_tmpfs(m))
+                flags &= ~(unsigned long)MS_RDONLY; /* mounts_finish() */
+        if (fchdir(target) < 0)
+                return -errno;
+        return mount(m->source ? m->source : type, ".", type, flags, data) < 0 ? -errno : 0;
+}
+
+static int type_of(int fd, mode_t *ret_type) {
+        struct stat st;
+
+        if (fstat(fd, &st) < 0)
+                return -errno;
+        *ret_type = S_ISDIR(st.st_mode) ? S_IFDIR : S_IFREG;
+        return 0;
+}
+
+static int attach_tree(const struct plan_mount *m, int tree, int target, struct error *err) {
+        mode_t from, to;
+        int errnum;
+
+        if (move_mount(tree, "", target, "", MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH) == 0)
+                return 0;
+        errnum = errno;
+        if (type_of(tree, &from) == 0 && type_of(target, &to) == 0 && from != to)
+                return fail(err, CODE_LAUNCH_FAILED, ENOTDIR, m->field, "cannot bind %s on %s: one is a directory and the other is not",
+                        m->source ? m->source : m->type, m->destination);
+        return fail_mount(err, errnum, m, "attach the mount");
+}
+
+static int attach_filesystem(const struct attach *a, const struct plan_mount *m, int *source, struct error *err) {
+        _cleanup_close_ int target = -1;
+        const char *data = NULL;
+        char buffer[DATA_MAX];
+        bool existed;
+        int r;
+
+        (void)source;
+        r = open_target(a, m, S_IFDIR, &target, err);
+        existed = r == 0;
+        if (r >= 0)
+                r = compose_data(a, m, target, existed, buffer, &data, err);
+        if (r < 0)
+                return r;
+        r = mount_here(m, m->type, target, data);
+        if (r < 0)
+                return fail_mount(err, -r, m, m->type);
+        if (m->copy_up && existed && is_tmpfs(m))
+                r = copy_up(a, m, target, err);
+        if (r == 0 && (m->propagation || m->recursive_set || m->recursive_clear))
+                r = change_attached(a, m, err);
+        return r;
+}
+
+/* copy-symlink (crun.1): a source that is a symlink is made again in the container, not followed. 1: made, 0: it is none. */
+static int copy_symlink(const struct attach *a, const struct plan_mount *m, struct error *err) {
+        char target[PATH_MAX], parent[PATH_MAX];
+        ssize_t n = readlink(m->source, target, sizeof target - 1);
+        _cleanup_close_ int dir = -1;
+        const char *slash;
+        int r;
+
+        if (n < 0)
+                return errno == EINVAL ? 0 : fail_mount(err, errno, m, "copy the symlink");
+        target[n] = '\0';
+        slash = strrchr(m->destination, '/');
+        if (!slash || !slash[1] || (size_t)(slash - m->destination) >= sizeof parent)
+                return fail(err, CODE_CONFIG_INVALID, EINVAL, m->field, "%s cannot be a symlink", m->destination);
+        snprintf(parent, sizeof parent, "%.*s/", (int)(slash - m->destination), m->destination);
+        r = container_path_make(a->root, parent, S_IFDIR, &dir, err);
+        if (r < 0)
+                return r;
+        if (symlinkat(target, dir, slash + 1) < 0 && errno != EEXIST)
+                return fail_mount(err, errno, m, "make the symlink");
+        return 1;
+}
+
+static int attach_bind(const struct attach *a, const struct plan_mount *m, int *source, struct error *err) {
+        _cleanup_close_ int tree = source ? take_fd(source) : -1, target = -1;
+        mode_t type = S_IFDIR;
+        int r;
+
+        if (m->copy_symlink) {
+                r = copy_symlink(a, m, err);
+                if (r != 0)
+                        return r < 0 ? r : 0;
+        }
+        if (tree < 0) {
+                r = mount_source_open(m, a->plan->ids, a->shared, &tree, err);
+                if (r < 0)
+                        return r;
+        }
+        target = container_path_try(a->root, m->destination, O_PATH | (m->destination_nofollow ? O_NOFOLLOW : 0), resolve_for(m));
+        if (target < 0) {
+                r = type_of(tree, &type);
+                if (r < 0)
+                        return fail_mount(err, -r, m, "look at the source");
+                r = open_target(a, m, type, &target, err);
+                if (r < 0)
+                        return r;
+        }
+        return attach_tree(m, tree, target, err);
+}
+
+/* In a cgroup namespace of the container's own, the file system begins at its cgroup; elsewhere a mount would show all of the host's
+ * (CVE-2023-25809), so the container's directory is bound, and nothing can be written to it. */
+static int attach_cgroup(const struct attach *a, const struct plan_mount *m, int *source, struct error *err) {
+        const struct plan_namespaces *namespaces = a->plan->namespaces;
+        _cleanup_close_ int target = -1, tree = -1;
+        bool own = namespaces->create & CLONE_NEWCGROUP;
+        int r;
+
+        (void)source;
+        for (size_t i = 0; i < namespaces->n_join; i++)
+                own |= namespaces->join[i].flag & CLONE_NEWCGROUP;
+        r = open_target(a, m, S_IFDIR, &target, err);
+        if (r < 0)
+                return r;
+        if (own) {
+                r = mount_here(m, "cgroup2", target, m->data);
+                if (r == 0 && m->propagation)
+                        return change_attached(a, m, err);
+                if (r == 0 || (r != -EPERM && r != -EBUSY))
+                        return r == 0 ? 0 : fail_mount(err, -r, m, "mount cgroup2");
+        }
+        r = mount_source_cgroup(a->plan, m->field, &tree, err);
+        return r < 0 ? r : attach_tree(m, tree, target, err);
+}
+
+/* sysfs shows the devices of a network namespace and wants rights over it: a container that keeps the host's network in a user namespace
+ * of its own has none. It gets the host's /sys with all that is mounted there, read-only. */
+static int attach_sysfs(const struct attach *a, const struct plan_mount *m, int *source, struct error *err) {
+        _cleanup_close_ int target = -1, tree = -1;
+        int r;
+
+        (void)source;
+        r = open_target(a, m, S_IFDIR, &target, err);
+        if (r < 0)
+                return r;
+        r = mount_here(m, "sysfs", target, m->data);
+        if (r == 0)
+                return m->propagation ? change_attached(a, m, err) : 0;
+        if (r != -EPERM)
+                return fail_mount(err, -r, m, "mount sysfs");
+        r = mount_source_view(m->field, "/sys", true, &tree, err);
+        return r < 0 ? r : attach_tree(m, tree, target, err);
+}
+
+static int (*const attach_kind[])(const struct attach *, const struct plan_mount *, int *source, struct error *) = {
+        [PLAN_MOUNT_KIND_FILESYSTEM] = attach_filesystem,
+        [PLAN_MOUNT_KIND_BIND] = attach_bind,
+        [PLAN_MOUNT_KIND_CGROUP] = attach_cgroup,
+        [PLAN_MOUNT_KIND_SYSFS_OR_BIND] = attach_sysfs,
+};
+
+int mounts_attach(const struct plan_plan *plan, int root, int *sources, struct error *err) {
+        const struct attach a = { .plan = plan, .root = root, .shared = plan->rootfs->propagation & (MS_SHARED | MS_SLAVE) };
+
+        for (size_t i = 0; i < plan->n_mounts; i++) {
+                int r = attach_kind[plan->mounts[i].kind](&a, &plan->mounts[i], sources ? &sources[i] : NULL, err);
+
+                if (r < 0)
+                        return r;
+        }
+        return 0;
+}
+
+int mounts_finish(const struct plan_plan *plan, int root, struct error *err) {
+        const struct tree_change read_only = { .set = MOUNT_ATTR_RDONLY };
+
+        for (size_t i = 0; i < plan->n_mounts; i++) {
+                const struct plan_mount *m = &plan->mounts[i];
+                _cleanup_close_ int top = -1;
+                int r;
+
+                if (!is_tmpfs(m) || !(m->flags & MS_RDONLY))
+                        continue;
+                r = container_path_open(root, m->destination, O_PATH, &top, err);
+                if (r < 0)
+                        return r;
+                r = tree_change(top, &read_only);
+                if (r < 0)
+                        return fail_mount(err, -r, m, "make the file system read-only");
+        }
+        return 0;
+}

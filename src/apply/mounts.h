@@ -1,0 +1,28 @@
+/* The mounts of a plan. Three files: mount_source.c makes detached trees for binds, mount_attach.c puts things in their place,
+ * mount_copyup.c fills a tmpfs with what it covers. */
+#pragma once
+
+#include "base/error.h"
+#include "spec/plan.h"
+
+/* Does mount I need a source that only the parent can open? True for id-mapped binds (MOUNT_ATTR_IDMAP takes capabilities over the file
+ * system's own user namespace) and, where the container gets a user namespace, for every bind: its root may not reach the host path. */
+bool mount_source_is_early(const struct plan_plan *plan, size_t i);
+
+/* In the parent, before clone. Fills SOURCES (one a mount of the plan) with detached trees for the mounts that need it, -1 for others.
+ * The child inherits them; both close them when done (mount_sources_close). On failure none stays open. */
+int mount_sources_open(const struct plan_plan *plan, int *sources, struct error *err);
+void mount_sources_close(const struct plan_plan *plan, int *sources);
+
+/* In the child, between rootfs_prepare() and rootfs_enter(): all mounts of the plan, in order, below ROOT.
+ * sources: what mount_sources_open() filled, or NULL where no mount needs it; what was used is closed.
+ * The working directory is somewhere inside ROOT afterwards. */
+int mounts_attach(const struct plan_plan *plan, int root, int *sources, struct error *err);
+
+/* What rootfs_enter() does before the root changes: tmpfs mounts that were asked for read-only become so. Until then they are writable,
+ * because mount points, device nodes and the console may have to be made in them. */
+int mounts_finish(const struct plan_plan *plan, int root, struct error *err);
+
+/* The options text for a file system of TYPE: DATA, with mode= (MODE -1: none) and an SELinux context (LABEL NULL: none) put behind it where
+ * TYPE takes them. Returns DATA itself when there is nothing to add, else BUFFER of SIZE bytes, or NULL when that is too small. */
+const char *mount_data(const char *type, const char *data, int mode, const char *label, char *buffer, size_t size);
