@@ -1,0 +1,72 @@
+/* process.terminal: a pseudo-terminal of the container's own devpts, and what happens to its master. */
+#pragma once
+
+#include <poll.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+#include <termios.h>
+
+#include "base/error.h"
+
+/* In the child, between dev_populate() and rootfs_enter(): opens a pair in the devpts that is mounted at /dev/pts below ROOT, and binds the
+ * slave on /dev/console. width, height: characters; 0: left as the kernel has it. Both descriptors are close-on-exec. */
+int terminal_open(int root, uint16_t width, uint16_t height, int *ret_master, int *ret_slave, struct error *err);
+
+/* The same without /dev/console, which belongs to the container's first process: for exec, with the container's root as ROOT. */
+int terminal_open_pair(int root, uint16_t width, uint16_t height, int *ret_master, int *ret_slave, struct error *err);
+
+/* Gives the slave to UID, so that the payload can open /dev/pts/N and /dev/stdout again. Before credentials_set(). */
+int terminal_own(int slave, uid_t uid, struct error *err);
+
+/* Makes SLAVE the controlling terminal of the calling session leader (setsid(2) is the caller's) and its fds 0 to 2. SLAVE stays open unless
+ * it is one of them. */
+int terminal_become(int slave, struct error *err);
+
+/* In the parent: hands MASTER to whoever listens on SOCKET_PATH (--console-socket), of any length. */
+int terminal_send(const char *socket_path, int master, struct error *err);
+
+/* Foreground use without a console socket: fds 0 and 1 on one side, the master on the other, whatever 0 and 1 are. The caller polls:
+ *
+ *     terminal_relay_start(&r, master, err);
+ *     for (;;) { terminal_relay_pollfds(&r, fds); poll(fds and others); SIGWINCH: terminal_relay_resize(&r);
+ *                terminal_relay_step(&r, fds, err) == 1, or the payload ended: break; }
+ *     terminal_relay_stop(&r);
+ *
+ * Nothing in it blocks but terminal_relay_stop(), and that for as long as somebody reads our output. */
+struct relay_end {
+        int fd;          /* -1 once it has ended */
+        bool opened;     /* fd is a description of our own, to be closed */
+        int saved_flags; /* of a description that others share, to be put back; -1: unchanged */
+};
+
+struct relay_buffer {
+        size_t start, end;
+        char data[16384];
+};
+
+struct terminal_relay {
+        int master;                /* the caller's; -1 once its other side is closed for good */
+        struct relay_end in, out;  /* our fds 0 and 1 */
+        struct relay_buffer typed, shown;
+        bool raw;                  /* SAVED is what fd 0 was like before */
+        struct termios saved;
+        char last_typed;
+};
+
+/* Puts fd 0 into raw mode where it is a terminal, and takes over its size. MASTER becomes non-blocking. */
+int terminal_relay_start(struct terminal_relay *r, int master, struct error *err);
+
+/* Fills all three FDS (unused ones get fd -1) and returns 3. */
+size_t terminal_relay_pollfds(struct terminal_relay *r, struct pollfd fds[3]);
+
+/* Moves what can be moved. 0: go on, 1: the terminal has ended and all of its output is written, negative errno: an error. */
+int terminal_relay_step(struct terminal_relay *r, const struct pollfd fds[3], struct error *err);
+
+void terminal_relay_resize(struct terminal_relay *r);
+
+/* Writes what the terminal still holds and puts fds 0 and 1 back as they were. May be called twice, after a failed start, and for one that was
+ * never started but begins as TERMINAL_RELAY_NONE. */
+void terminal_relay_stop(struct terminal_relay *r);
+#define TERMINAL_RELAY_NONE { .master = -1, .in = { .fd = -1, .saved_flags = -1 }, .out = { .fd = -1, .saved_flags = -1 } }
+#define _cleanup_terminal_relay_ __attribute__((cleanup(terminal_relay_stop)))

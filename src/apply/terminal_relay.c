@@ -1,0 +1,217 @@
+#define _GNU_SOURCE
+#include "apply/terminal.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+
+/* O_NONBLOCK belongs to the open file description, which the shell that started us shares; a runtime that is killed would leave it behind.
+ * So terminals and pipes are opened again through /proc (proc(5), /proc/PID/fd), which gives a description of our own. A regular file would
+ * get an offset of its own by that, and neither it nor a device such as /dev/null blocks. What cannot be opened again, a socket or another
+ * user's terminal, is switched and switched back. */
+static void open_end(struct relay_end *end, int fd, int access) {
+        struct stat st;
+        int flags;
+
+        *end = (struct relay_end){ .fd = fd, .saved_flags = -1 };
+        if (fstat(fd, &st) < 0) {
+                end->fd = -1;
+                return;
+        }
+        if (S_ISREG(st.st_mode) || (S_ISCHR(st.st_mode) && !isatty(fd)))
+                return;
+        if (!S_ISSOCK(st.st_mode)) {
+                int own = open(fd_path(fd).path, access | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+
+                if (own >= 0) {
+                        end->fd = own;
+                        end->opened = true;
+                        return;
+                }
+        }
+        flags = fcntl(fd, F_GETFL);
+        if (flags >= 0 && !(flags & O_NONBLOCK) && fcntl(fd, F_SETFL, flags | O_NONBLOCK) == 0)
+                end->saved_flags = flags;
+}
+
+/* STANDARD: the fd that the end stands for, whose flags are put back. */
+static void close_end(struct relay_end *end, int standard) {
+        if (end->opened)
+                close_fd(&end->fd);
+        if (end->saved_flags >= 0)
+                fcntl(standard, F_SETFL, end->saved_flags);
+        *end = (struct relay_end){ .fd = -1, .saved_flags = -1 };
+}
+
+static bool has_room(const struct relay_buffer *b) { return b->end < sizeof b->data; }
+static bool is_empty(const struct relay_buffer *b) { return b->start == b->end; }
+
+/* 1: something or nothing was moved, 0: the end of the input, negative errno: an error. */
+static int fill(struct relay_buffer *b, int fd) {
+        ssize_t n = read(fd, b->data + b->end, sizeof b->data - b->end);
+
+        if (n < 0)
+                return errno == EAGAIN || errno == EINTR ? 1 : -errno;
+        b->end += (size_t)n;
+        return n > 0;
+}
+
+static int drain(struct relay_buffer *b, int fd) {
+        ssize_t n = write(fd, b->data + b->start, b->end - b->start);
+
+        if (n < 0)
+                return errno == EAGAIN || errno == EINTR ? 1 : -errno;
+        b->start += (size_t)n;
+        if (b->start == b->end)
+                b->start = b->end = 0;
+        return 1;
+}
+
+void terminal_relay_resize(struct terminal_relay *r) {
+        struct winsize size;
+
+        for (int fd = 0; fd <= 2; fd++)
+                if (ioctl(fd, TIOCGWINSZ, &size) == 0) {
+                        if (r->master >= 0 && (size.ws_col || size.ws_row))
+                                ioctl(r->master, TIOCSWINSZ, &size);
+                        return;
+                }
+}
+
+int terminal_relay_start(struct terminal_relay *r, int master, struct error *err) {
+        struct termios raw;
+        int flags = fcntl(master, F_GETFL);
+
+        *r = (struct terminal_relay)TERMINAL_RELAY_NONE;
+        r->master = master;
+        r->last_typed = '\n';
+        if (flags < 0 || fcntl(master, F_SETFL, flags | O_NONBLOCK) < 0)
+                return fail_errno(err, CODE_LAUNCH_FAILED, errno, "process.terminal", "cannot use the terminal's master");
+        open_end(&r->in, STDIN_FILENO, O_RDONLY);
+        open_end(&r->out, STDOUT_FILENO, O_WRONLY);
+        terminal_relay_resize(r);
+
+        if (tcgetattr(STDIN_FILENO, &r->saved) < 0)
+                return 0; /* no terminal: a pipe, /dev/null, a file, or closed; there is nothing to be made raw */
+        raw = r->saved;
+        cfmakeraw(&raw);
+        if (tcsetattr(STDIN_FILENO, TCSANOW, &raw) < 0)
+                return fail_errno(err, CODE_LAUNCH_FAILED, errno, "process.terminal", "cannot put this terminal into raw mode");
+        r->raw = true;
+        return 0;
+}
+
+static struct pollfd interest(int fd, bool reads, bool writes) {
+        return (struct pollfd){ .fd = reads || writes ? fd : -1, .events = (short)((reads ? POLLIN : 0) | (writes ? POLLOUT : 0)) };
+}
+
+/* A descriptor that we want nothing of is left out altogether: poll(2) reports a hang-up whether asked or not, and would spin while the
+ * reader of our output is slow. */
+size_t terminal_relay_pollfds(struct terminal_relay *r, struct pollfd fds[3]) {
+        fds[0] = interest(r->master, has_room(&r->shown), !is_empty(&r->typed));
+        fds[1] = interest(r->in.fd, r->master >= 0 && is_empty(&r->typed), false);
+        fds[2] = interest(r->out.fd, false, !is_empty(&r->shown));
+        return 3;
+}
+
+/* The end of a pipe or file as fd 0 is told to the payload as a terminal tells it: the VEOF character, twice where a line is unfinished
+ * (termios(3)); in raw mode there is no such thing. */
+static void send_eof(struct terminal_relay *r) {
+        struct termios line;
+
+        if (r->raw || tcgetattr(r->master, &line) < 0 || !(line.c_lflag & ICANON))
+                return;
+        for (int n = r->last_typed == '\n' ? 1 : 2; n > 0 && has_room(&r->typed); n--)
+                r->typed.data[r->typed.end++] = (char)line.c_cc[VEOF];
+}
+
+static void read_input(struct terminal_relay *r) {
+        int n = fill(&r->typed, r->in.fd);
+
+        if (!is_empty(&r->typed))
+                r->last_typed = r->typed.data[r->typed.end - 1];
+        if (n > 0)
+                return;
+        if (r->in.opened)
+                close(r->in.fd);
+        r->in.fd = -1;
+        r->in.opened = false;
+        send_eof(r);
+}
+
+/* EIO is how a master says that every slave is closed and all output was read (pty(7), drivers/tty/n_tty.c). */
+static int read_master(struct terminal_relay *r, struct error *err) {
+        int n = fill(&r->shown, r->master);
+
+        if (n > 0)
+                return 0;
+        r->master = -1;
+        return n == 0 || n == -EIO ? 0 : fail_errno(err, CODE_LAUNCH_FAILED, -n, "process.terminal", "cannot read from the terminal");
+}
+
+/* A reader that is gone (`… | head`) does not end the payload: its output goes nowhere from here on. */
+static void write_output(struct terminal_relay *r) {
+        if (r->out.fd < 0 || drain(&r->shown, r->out.fd) < 0) {
+                if (r->out.opened)
+                        close(r->out.fd);
+                r->out.fd = -1;
+                r->out.opened = false;
+                r->shown.start = r->shown.end = 0;
+        }
+}
+
+int terminal_relay_step(struct terminal_relay *r, const struct pollfd fds[3], struct error *err) {
+        const short readable = POLLIN | POLLHUP | POLLERR | POLLNVAL;
+        int result;
+
+        if (r->in.fd >= 0 && fds[1].fd == r->in.fd && fds[1].revents & readable && is_empty(&r->typed))
+                read_input(r);
+        if (r->master >= 0 && !is_empty(&r->typed) && drain(&r->typed, r->master) < 0)
+                r->typed.start = r->typed.end = 0; /* nobody is there to read it; the next read tells */
+        if (r->master >= 0 && fds[0].revents & readable && has_room(&r->shown)) {
+                result = read_master(r, err);
+                if (result < 0)
+                        return result;
+        }
+        if (!is_empty(&r->shown))
+                write_output(r);
+        return r->master < 0 && is_empty(&r->shown);
+}
+
+/* The payload has ended; a slave may still be open in a process that it left behind, so the first moment without output is the end too.
+ * poll(2) on a master first moves what is on its way to it (n_tty_poll), so nothing that was written before the payload's end is missed. */
+static void flush(struct terminal_relay *r) {
+        struct pollfd fds[3];
+        struct error err;
+
+        r->typed.start = r->typed.end = 0;
+        for (;;) {
+                int n;
+
+                terminal_relay_pollfds(r, fds);
+                fds[1].fd = -1;
+                n = poll(fds, 3, is_empty(&r->shown) ? 0 : -1);
+                if (n < 0 && errno == EINTR)
+                        continue;
+                if (n <= 0 || terminal_relay_step(r, fds, &err) != 0)
+                        return;
+        }
+}
+
+void terminal_relay_stop(struct terminal_relay *r) {
+        if (r->master >= 0 || !is_empty(&r->shown))
+                flush(r);
+        if (r->raw)
+                tcsetattr(STDIN_FILENO, TCSANOW, &r->saved);
+        r->raw = false;
+        r->master = -1;
+        r->shown.start = r->shown.end = 0;
+        close_end(&r->in, STDIN_FILENO);
+        close_end(&r->out, STDOUT_FILENO);
+}
