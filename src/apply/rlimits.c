@@ -9,12 +9,12 @@
 /* struct rlimit64 of prlimit64(2); all ones is "no limit" there, as in the plan. */
 struct limit { uint64_t soft, hard; };
 
-int rlimits_set(const struct plan_process *process, struct error *err) {
+int rlimits_set_of(pid_t pid, const struct plan_process *process, struct error *err) {
         for (size_t i = 0; i < process->n_rlimits; i++) {
                 const struct plan_rlimit *rlimit = &process->rlimits[i];
                 const struct limit limit = { rlimit->soft, rlimit->hard };
 
-                if (syscall(SYS_prlimit64, 0, rlimit->resource, &limit, NULL) == 0)
+                if (syscall(SYS_prlimit64, pid, rlimit->resource, &limit, NULL) == 0)
                         continue;
                 if (errno == EPERM)
                         return fail(err, CODE_LAUNCH_FAILED, EPERM, rlimit->field,
@@ -23,4 +23,8 @@ int rlimits_set(const struct plan_process *process, struct error *err) {
                 return fail_errno(err, CODE_LAUNCH_FAILED, errno, rlimit->field, "cannot set this limit");
         }
         return 0;
+}
+
+int rlimits_set(const struct plan_process *process, struct error *err) {
+        return rlimits_set_of(0, process, err);
 }

@@ -143,7 +143,7 @@ static int load_filter(struct payload *payload, int sync, struct error *err) {
 
         if (!payload->filter)
                 return 0;
-        r = seccomp_apply(payload->filter, payload->filter_flags, &listener, err);
+        r = filter_load(payload->filter, payload->filter_flags, &listener, err);
         if (r == 0 && listener >= 0 && (r = sync_report(sync, REPORT_LISTENER, listener)) < 0)
                 return fail_errno(err, CODE_LAUNCH_FAILED, -r, "linux.seccomp.listenerPath", "cannot hand over the seccomp listener");
         return r;

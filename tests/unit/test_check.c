@@ -9,7 +9,7 @@
 
 #include "base/fd.h"
 #include "base/file.h"
-#include "cmd/check.h"
+#include "cmd/check_report.h"
 #include "spec/check.h"
 
 static int report_on(struct host *host, const struct plan_plan *plan, bool json, struct str *out) {
