@@ -1,3 +1,4 @@
+#define _GNU_SOURCE
 #include "cmd/command.h"
 
 #include <errno.h>
