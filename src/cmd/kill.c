@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <signal.h>
 
-#include "apply/cgroup.h"
+#include "apply/cgroup_signal.h"
 #include "base/fd.h"
 #include "base/process.h"
 #include "base/str.h"
