@@ -18,9 +18,9 @@ load helpers
 
 @test "detached ends when the command ends, whoever keeps its output open" {
         SECONDS=0
-        detached sh -c 'echo said; sleep 20 & exit 3'
+        detached sh -c 'sleep 20 & echo $!; exit 3'
         [ "$status" -eq 3 ]
-        [ "$output" = said ]
+        kill "$output"
         [ "$SECONDS" -lt 15 ]
 }
 
@@ -29,6 +29,13 @@ load helpers
         run ! leaves_nothing mkdir /sys/fs/cgroup/left
         rmdir /sys/fs/cgroup/left
         leaves_nothing true
+}
+
+@test "a process that outlives its test is seen" {
+        sh -c 'sleep 20 & echo $!' >"$BATS_TEST_TMPDIR/pid" 3>&-
+        find_strays
+        kill "$(<"$BATS_TEST_TMPDIR/pid")"
+        [[ ${STRAYS[*]} == *" (sleep)"* ]]
 }
 
 @test "the program says its version" {

@@ -7,18 +7,25 @@
 bats_require_minimum_version 1.8.0
 
 ROOT=/run/sage-cli
+OUR_CGROUP=/sys/fs/cgroup/tests
 BUNDLE=$BATS_TEST_TMPDIR/bundle
 
+# After every test: with its containers deleted, the host is as it was.
 setup() {
         mkdir -m 0700 "$ROOT"
+        RESIDUE_BEFORE=$(residue)
+        mapfile -t PROCESSES_BEFORE <"$OUR_CGROUP/cgroup.procs"
 }
 
 teardown() {
+        end_jobs
         remove_containers
+        host_is_as_before
 }
 
+# What hangs fails with 124 or 137, and not when the whole run is given up.
 runtime() {
-        "$SAGE_RUNTIME" --root "$ROOT" "$@" 3>&-
+        timeout --foreground -k 1 20 "$SAGE_RUNTIME" --root "$ROOT" "$@" 3>&-
 }
 
 # detached CMD...: as bats' `run` sets $status and $output, but through a file, so that it ends when CMD ends.
@@ -27,6 +34,49 @@ detached() {
         status=0
         "$@" </dev/null >"$file" 2>&1 3>&- || status=$?
         output=$(<"$file")
+}
+
+# inside SCRIPT [OPTION]...: what SCRIPT does in a new container of $BUNDLE, by the container's shell. Sets $status and $output.
+inside() {
+        local script=$1
+        shift
+        config --args '.process.args = ["/bin/sh", "-c", $ARGS.positional[0]]' "$script"
+        detached runtime run --bundle "$BUNDLE" "$@" inside
+}
+
+# printed TEXT: the last command succeeded and printed exactly TEXT.
+printed() {
+        succeeded || return 1
+        [ "$output" = "$1" ] || {
+                diff <(echo "$1") <(echo "$output") | sed '1s/.*/expected and found:/'
+                return 1
+        }
+}
+
+# background FILE CMD...: starts CMD with its output in FILE. $! is the pid of the program itself when CMD is one.
+background() {
+        local file=$1
+        shift
+        "$@" </dev/null >"$file" 2>&1 3>&- &
+}
+
+# table CMD [ARGUMENT]... <<ROWS: calls CMD for every row, whose columns are separated by " => ". Goes on after a failure, so that one run
+# shows them all. CMD runs without errexit: its steps must be chained with && or || return.
+table() {
+        local row failures=0 columns rest
+        while IFS= read -r row; do
+                columns=() rest=$row
+                while [[ $rest == *" => "* ]]; do
+                        columns+=("${rest%%" => "*}")
+                        rest=${rest#*" => "}
+                done
+                columns+=("$rest")
+                "$@" "${columns[@]}" </dev/null || {
+                        echo "  in the row: $row"
+                        failures=$((failures + 1))
+                }
+        done
+        [ "$failures" -eq 0 ]
 }
 
 # bundle [ARGUMENT]...: a bundle in $BUNDLE whose process runs ARGUMENT..., /bin/true by default. Copied from one made once a run.
@@ -43,7 +93,7 @@ config() {
         [ "$1" != --args ] || shift
         local filter=$1
         shift
-        jq "$filter" --args "$@" <"$BUNDLE/config.json" >"$BUNDLE/config.json.new"
+        jq "$filter" --args -- "$@" <"$BUNDLE/config.json" >"$BUNDLE/config.json.new"
         mv "$BUNDLE/config.json.new" "$BUNDLE/config.json"
 }
 
@@ -76,7 +126,7 @@ failed() {
         }
         shift
         for text; do
-                said "$text"
+                said "$text" || return 1
         done
 }
 
@@ -132,9 +182,40 @@ leaves_nothing() {
 remove_containers() {
         local directory
         for directory in "$ROOT"/*/; do
-                [ ! -d "$directory" ] || "$SAGE_RUNTIME" --root "$ROOT" delete --force "$(basename "$directory")" >/dev/null 2>&1 3>&- || true
+                [ ! -d "$directory" ] || "$SAGE_RUNTIME" --root "$ROOT" delete --force "$(basename "$directory")" 3>&- || true
         done
-        rm -rf "$ROOT"
+}
+
+end_jobs() {
+        local pid
+        for pid in $(jobs -p); do
+                kill -KILL "$pid" 2>/dev/null || true
+                wait "$pid" 2>/dev/null || true
+        done
+}
+
+# Processes of our cgroup that were not there when the test began: in $STRAYS. No subshell here, it would find itself.
+find_strays() {
+        local pid comm now
+        STRAYS=()
+        mapfile -t now <"$OUR_CGROUP/cgroup.procs"
+        for pid in "${now[@]}"; do
+                [[ " ${PROCESSES_BEFORE[*]} " == *" $pid "* ]] || ! read -r comm 2>/dev/null <"/proc/$pid/comm" || STRAYS+=("$pid ($comm)")
+        done
+}
+
+host_is_as_before() {
+        local tries after leak=0
+        for ((tries = 0; tries < 100; tries++)); do
+                find_strays
+                [ ${#STRAYS[@]} -gt 0 ] || break
+                sleep 0.02
+        done
+        [ ${#STRAYS[@]} -eq 0 ] || { echo "left running: ${STRAYS[*]}"; leak=1; }
+        after=$(residue)
+        [ "$RESIDUE_BEFORE" = "$after" ] || { echo "left behind:"; diff <(echo "$RESIDUE_BEFORE") <(echo "$after") || leak=1; }
+        rm -rf --one-file-system "$ROOT"
+        return "$leak"
 }
 
 # vm_only NAME: skips a test whose subject this host cannot show; NAME is the test of tests/vm that shows it. run-tests checks that it
