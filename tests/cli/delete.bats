@@ -1,0 +1,157 @@
+# delete: gives back everything a container holds.
+load helpers
+
+@test "a stopped container goes, with everything it held" {
+        local before
+        bundle
+        before=$(residue)
+        create box
+        start box
+        wait_until has_status box stopped
+        detached runtime delete box
+        printed ''
+        [ "$(residue)" = "$before" ]
+        detached runtime state box
+        failed 1 'does not exist'
+}
+
+@test "a created container may go too, and its process ends" {
+        local before pid
+        bundle
+        before=$(residue)
+        create box
+        pid=$(state box .pid)
+        detached runtime delete box
+        succeeded
+        [ ! -d "/proc/$pid" ]
+        [ "$(residue)" = "$before" ]
+}
+
+@test "a running container is refused and goes on" {
+        bundle sleep 100
+        create box
+        start box
+        detached runtime delete box
+        failed 1 running
+        [ "$(state box .status)" = running ]
+}
+
+@test "--force ends a running container first" {
+        local before pid
+        bundle sh -c 'trap "" TERM INT; sleep 100 & while :; do sleep 1; done'
+        before=$(residue)
+        create box
+        start box
+        pid=$(state box .pid)
+        detached runtime delete --force box
+        printed ''
+        [ ! -d "/proc/$pid" ]
+        [ "$(residue)" = "$before" ]
+}
+
+@test "-f means --force" {
+        bundle sleep 100
+        create box
+        start box
+        detached runtime delete -f box
+        succeeded
+}
+
+@test "--force of an unknown container is silent and succeeds; without it is an error" {
+        leaves_nothing runtime delete --force nope
+        printed ''
+        leaves_nothing runtime delete nope
+        failed 1 'does not exist'
+}
+
+@test "--force with no state directory at all is silent and succeeds" {
+        detached "$SAGE_RUNTIME" --root /run/sage-cli-none delete --force nope
+        printed ''
+        [ ! -e /run/sage-cli-none ]
+}
+
+@test "commands that exec started end with the container" {
+        bundle sleep 100
+        create box
+        start box
+        detached runtime exec --detach --pid-file "$BATS_TEST_TMPDIR/pid" box sleep 100
+        succeeded
+        runtime delete --force box
+        [ ! -d "/proc/$(<"$BATS_TEST_TMPDIR/pid")" ]
+}
+
+@test "cgroups that the container made below its own go too" {
+        bundle sleep 100
+        config '.mounts |= map(if .destination == "/sys/fs/cgroup" then .options -= ["ro"] else . end)
+                | .process.args = ["sh", "-c", "mkdir -p /sys/fs/cgroup/a/b /sys/fs/cgroup/c && echo ready && sleep 100"]'
+        runtime create --bundle "$BUNDLE" box >"$BATS_TEST_TMPDIR/out" 2>&1 </dev/null
+        start box
+        wait_until grep -q ready "$BATS_TEST_TMPDIR/out"
+        [ -d /sys/fs/cgroup/box/a/b ]
+        detached runtime delete --force box
+        succeeded
+        [ ! -d /sys/fs/cgroup/box ]
+}
+
+@test "a frozen container goes too" {
+        bundle sleep 100
+        create box
+        start box
+        echo 1 >/sys/fs/cgroup/box/cgroup.freeze
+        detached runtime delete --force box
+        succeeded
+        [ ! -d /sys/fs/cgroup/box ]
+}
+
+@test "a container whose cgroup somebody removed goes too" {
+        bundle
+        create box
+        start box
+        wait_until has_status box stopped
+        rmdir /sys/fs/cgroup/box
+        detached runtime delete box
+        succeeded
+}
+
+@test "a container whose process died unseen goes too" {
+        bundle sleep 100
+        create box
+        kill -KILL "$(state box .pid)"
+        wait_until has_status box stopped
+        detached runtime delete box
+        succeeded
+}
+
+@test "two deletes at once: both end, and one at least succeeds" {
+        bundle sleep 100
+        create box
+        start box
+        background "$BATS_TEST_TMPDIR/out" "$SAGE_RUNTIME" --root "$ROOT" delete --force box
+        detached runtime delete --force box
+        succeeded
+        wait $!
+        [ ! -e "$ROOT/box" ]
+}
+
+@test "damaged state does not keep a container from being deleted by force" {
+        bundle
+        create box
+        local pid
+        pid=$(state box .pid)
+        runtime kill box KILL
+        wait_until has_status box stopped
+        echo '{' >"$ROOT/box/status.json"
+        detached runtime delete box
+        failed 1
+        detached runtime delete --force box
+        rmdir /sys/fs/cgroup/box 2>/dev/null || true
+        succeeded
+        [ ! -e "$ROOT/box" ]
+}
+
+@test "state of an aborted create, a directory and nothing in it, is deleted by force" {
+        mkdir "$ROOT/box"
+        detached runtime delete --force box
+        printed ''
+        [ ! -e "$ROOT/box" ]
+}

@@ -1,0 +1,301 @@
+# exec: one more process in a container.
+load helpers
+
+# A container that runs, for the tests to exec in.
+running() {
+        bundle sleep 100
+        [ $# -eq 0 ] || config "$1"
+        create box
+        start box
+}
+
+in_box() {
+        detached runtime exec "$@"
+}
+
+@test "the command's exit status is the runtime's, and a signal gives 128 and its number" {
+        local code
+        running
+        for code in 0 1 7 255; do
+                in_box box sh -c "exit $code"
+                [ "$status" -eq "$code" ]
+        done
+        in_box box sh -c 'kill -KILL $$'
+        [ "$status" -eq 137 ]
+        in_box box sh -c 'kill -TERM $$'
+        [ "$status" -eq 143 ]
+}
+
+@test "stdin, stdout and stderr are the caller's" {
+        running
+        [ "$(echo through | runtime exec box cat)" = through ]
+        runtime exec box sh -c 'echo out; echo err >&2' >"$BATS_TEST_TMPDIR/out" 2>"$BATS_TEST_TMPDIR/err"
+        [ "$(<"$BATS_TEST_TMPDIR/out")" = out ]
+        [ "$(<"$BATS_TEST_TMPDIR/err")" = err ]
+}
+
+@test "what the runtime itself cannot do exits with 255, so that it is not taken for the command's status" {
+        fails_to_exec() {
+                in_box $1
+                [ "$status" -eq 255 ] || { echo "exit status $status: $output"; return 1; }
+                grep -Eiq "$2" <<<"$output" || { echo "$output"; return 1; }
+        }
+        running
+        echo '#!/bin/sh' >"$BUNDLE/rootfs/plain"
+        # The words are those that podman and containerd look for.
+        table fails_to_exec <<-'ROWS'
+		nope /bin/true => does not exist
+		box => usage
+		box nope => executable file .?nope.? not found in|no such file or directory
+		box /bin/nope => no such file or directory
+		box /plain => permission denied
+		box /etc => permission denied
+		--cwd relative box /bin/true => relative
+		--process /nowhere box => /nowhere
+		--nonsense box /bin/true => nonsense
+		--preserve-fds x box true => preserve-fds
+	ROWS
+}
+
+@test "options behind the command are the command's own" {
+        running
+        in_box box echo --user -e -- x
+        printed '--user -e -- x'
+}
+
+@test "a stopped container is refused with the words that engines know" {
+        bundle
+        create box
+        start box
+        wait_until has_status box stopped
+        in_box box true
+        failed 255 'container not running'
+}
+
+@test "exec in a container that is still waiting for start works" {
+        bundle sleep 100
+        create box
+        in_box box echo here
+        printed here
+        [ "$(state box .status)" = created ]
+        start box
+}
+
+@test "the command runs in the container's namespaces, cgroup and root" {
+        running
+        local pid kind init
+        pid=$(state box .pid)
+        for kind in pid net ipc uts mnt cgroup user; do
+                init=$(readlink "/proc/$pid/ns/$kind")
+                in_box box readlink "/proc/self/ns/$kind"
+                printed "$init"
+        done
+        detached runtime exec --detach --pid-file "$BATS_TEST_TMPDIR/pid" box sleep 100
+        succeeded
+        [ "$(grep ^0:: "/proc/$(<"$BATS_TEST_TMPDIR/pid")/cgroup")" = "$(grep ^0:: "/proc/$pid/cgroup")" ]
+        in_box box hostname
+        printed sage
+}
+
+@test "the process object of the container is what exec starts from: user, capabilities, limits, no_new_privs, umask" {
+        running '.process.user = {uid: 0, gid: 7, additionalGids: [8, 9], umask: 63} | .process.rlimits = [{type: "RLIMIT_NOFILE", soft: 77, hard: 88}]'
+        in_box box sh -c 'id -u; id -g; grep ^Groups /proc/self/status; umask; ulimit -n; ulimit -Hn; grep -E "^(Cap(Inh|Prm|Eff|Bnd|Amb)|NoNewPrivs)" /proc/self/status'
+        printed "$(printf '%s\n' 0 7 $'Groups:\t8 9 ' 0077 77 88 $'CapInh:\t0000000000000000' $'CapPrm:\t0000000020000420' $'CapEff:\t0000000020000420' \
+                $'CapBnd:\t0000000020000420' $'CapAmb:\t0000000000000000' $'NoNewPrivs:\t1')"
+}
+
+@test "the environment is the container's, with HOME, and -e adds to it or replaces" {
+        running '.process.env = ["PATH=/bin", "A=1", "B=2"]'
+        in_box -e B=3 --env C=4 -e EMPTY= -e 'SPACE=a b' box env
+        succeeded
+        [ "$(sort <<<"$output")" = "$(printf '%s\n' A=1 B=3 C=4 EMPTY= HOME=/root PATH=/bin 'SPACE=a b')" ]
+}
+
+@test "-e without an equals sign is refused" {
+        running
+        in_box -e =x box true
+        failed 255
+}
+
+@test "--cwd is where the command starts; else it is where the container did" {
+        running '.process.cwd = "/etc"'
+        in_box box pwd
+        printed /etc
+        in_box --cwd /usr/bin box pwd
+        printed /usr/bin
+}
+
+@test "--user takes UID or UID:GID as whole numbers and nothing else" {
+        user() {
+                in_box --user "$1" box sh -c 'echo $(id -u):$(id -g)'
+                if [ -n "$2" ]; then printed "$2"; else [ "$status" -eq 255 ] || { echo "accepted: $output"; return 1; }; fi
+        }
+        running
+        table user <<-'ROWS'
+		0 => 0:0
+		1 => 1:0
+		1:2 => 1:2
+		65534:65534 => 65534:65534
+		4294967294 => 4294967294:0
+		4294967295 => 
+		1:4294967295 => 
+		1x => 
+		1: => 
+		:1 => 
+		-1 => 
+		 => 
+		0x1 => 
+		1.0 => 
+		 1 => 
+		1 2 => 
+		root => 
+		nobody:nogroup => 
+		1:2:3 => 
+		99999999999999999999 => 
+	ROWS
+}
+
+@test "-u with another user has no capabilities, and HOME is that user's" {
+        running
+        in_box -u 65534 box sh -c 'echo $HOME; grep -E "^Cap(Prm|Eff|Amb)" /proc/self/status'
+        printed "$(printf '%s\n' /nonexistent $'CapPrm:\t0000000000000000' $'CapEff:\t0000000000000000' $'CapAmb:\t0000000000000000')"
+}
+
+@test "--additional-gids adds groups" {
+        running '.process.user.additionalGids = [8]'
+        in_box -g 20 --additional-gids 30 box grep ^Groups /proc/self/status
+        printed $'Groups:\t8 20 30 '
+        in_box -g x box true
+        failed 255
+}
+
+@test "--cap adds a capability, and never to what programs inherit" {
+        running
+        in_box --cap CAP_NET_RAW box grep -E '^Cap(Inh|Eff|Bnd)' /proc/self/status
+        printed $'CapInh:\t0000000000000000\nCapEff:\t0000000020002420\nCapBnd:\t0000000020002420'
+        in_box --cap CAP_NOPE box true
+        failed 255 CAP_NOPE
+}
+
+@test "--no-new-privs sets what the container did not" {
+        running '.process.noNewPrivileges = false'
+        in_box box grep NoNewPrivs /proc/self/status
+        printed $'NoNewPrivs:\t0'
+        in_box --no-new-privs box grep NoNewPrivs /proc/self/status
+        printed $'NoNewPrivs:\t1'
+}
+
+@test "--process takes the whole process object from a file" {
+        running
+        cat >"$BATS_TEST_TMPDIR/process.json" <<-'JSON'
+		{"user": {"uid": 5, "gid": 6, "additionalGids": [7]}, "cwd": "/usr", "env": ["PATH=/bin", "X=y"], "args": ["sh", "-c",
+		 "echo $X $HOME; pwd; id -u; grep -E '^(Groups|CapBnd|NoNewPrivs)' /proc/self/status"]}
+	JSON
+        in_box --process "$BATS_TEST_TMPDIR/process.json" box
+        printed "$(printf '%s\n' 'y /' /usr 5 $'Groups:\t7 ' $'CapBnd:\t0000000000000000' $'NoNewPrivs:\t0')"
+}
+
+@test "a wrong --process file is refused with its name, line and field" {
+        running
+        printf '{"cwd": "/", "args": ["true"],\n "user": {"uid": "0"}}' >"$BATS_TEST_TMPDIR/process.json"
+        in_box --process "$BATS_TEST_TMPDIR/process.json" box
+        failed 255 process.json:2 user.uid
+        printf '{"cwd": "/", "args": []}' >"$BATS_TEST_TMPDIR/process.json"
+        in_box --process "$BATS_TEST_TMPDIR/process.json" box
+        failed 255 args
+}
+
+@test "--detach returns at once and the pid file names the command's process" {
+        running
+        in_box --detach --pid-file "$BATS_TEST_TMPDIR/pid" box sleep 99
+        succeeded
+        [ "$(tr '\0' ' ' <"/proc/$(<"$BATS_TEST_TMPDIR/pid")/cmdline")" = "sleep 99 " ]
+}
+
+@test "a relative pid file is taken from the caller's directory" {
+        running
+        mkdir "$BATS_TEST_TMPDIR/caller"
+        cd "$BATS_TEST_TMPDIR/caller"
+        in_box -d --pid-file pid box sleep 99
+        succeeded
+        [ -d "/proc/$(<"$BATS_TEST_TMPDIR/caller/pid")" ]
+}
+
+@test "signals that the runtime gets go to the command, not to the container" {
+        running
+        background "$BATS_TEST_TMPDIR/out" "$SAGE_RUNTIME" --root "$ROOT" exec box sh -c 'trap "echo got; exit 9" TERM; echo ready; while :; do sleep 0.02; done'
+        wait_until grep -q ready "$BATS_TEST_TMPDIR/out"
+        kill -TERM $!
+        status=0
+        wait $! || status=$?
+        [ "$status" -eq 9 ]
+        grep -qx got "$BATS_TEST_TMPDIR/out"
+        [ "$(state box .status)" = running ]
+}
+
+@test "the container's seccomp filter holds for exec too" {
+        running '.linux.seccomp = {defaultAction: "SCMP_ACT_ALLOW", syscalls: [{names: ["mkdir", "mkdirat"], action: "SCMP_ACT_ERRNO", errnoRet: 95}]}'
+        in_box box mkdir /dev/shm/x
+        failed 1 'not supported'
+        in_box box grep ^Seccomp: /proc/self/status
+        printed $'Seccomp:\t2'
+}
+
+@test "the command has only the standard descriptors" {
+        running
+        detached runtime exec box ls /proc/self/fd 7</etc/passwd 9</etc
+        printed $'0\n1\n2\n3'
+}
+
+@test "--preserve-fds N hands over N descriptors from 3 on" {
+        running
+        echo three >"$BATS_TEST_TMPDIR/three"
+        echo four >"$BATS_TEST_TMPDIR/four"
+        output=$("$SAGE_RUNTIME" --root "$ROOT" exec --preserve-fds 2 box sh -c 'cat <&3; cat <&4; [ ! -e /proc/self/fd/5 ] && echo no more' \
+                3<"$BATS_TEST_TMPDIR/three" 4<"$BATS_TEST_TMPDIR/four" 5</etc/passwd)
+        [ "$output" = $'three\nfour\nno more' ]
+}
+
+@test "many commands at once work" {
+        local i pids=()
+        running
+        for i in {1..12}; do
+                background "$BATS_TEST_TMPDIR/out.$i" "$SAGE_RUNTIME" --root "$ROOT" exec box sh -c "echo $i; exit $i"
+                pids+=($!)
+        done
+        for i in {1..12}; do
+                status=0
+                wait "${pids[i - 1]}" || status=$?
+                [ "$status" -eq "$i" ]
+                [ "$(<"$BATS_TEST_TMPDIR/out.$i")" = "$i" ]
+        done
+}
+
+@test "a command that lasts does not keep others from the container" {
+        running
+        background "$BATS_TEST_TMPDIR/out" "$SAGE_RUNTIME" --root "$ROOT" exec box sh -c 'echo ready; sleep 100'
+        wait_until grep -q ready "$BATS_TEST_TMPDIR/out"
+        in_box box true
+        succeeded
+        [ "$(state box .status)" = running ]
+        runtime kill box KILL
+        status=0
+        wait $! || status=$?
+        [ "$status" -eq 137 ]
+}
+
+@test "a failed exec leaves nothing in the container" {
+        running
+        in_box box /bin/nope
+        failed 255
+        in_box box sh -c 'ls -d /proc/[0-9]* | wc -l'
+        printed 4 # init, sh, ls, wc
+}
+
+@test "--cgroup may not lead out of the container's own" {
+        running
+        in_box --cgroup ../.. box true
+        failed 255 --cgroup
+        in_box --cgroup nope box true
+        failed 255 nope
+}
