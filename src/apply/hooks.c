@@ -3,14 +3,15 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include "base/fd.h"
 #include "base/file.h"
 #include "base/process.h"
+#include "base/signals.h"
 
 /* The pipe is filled before the hook runs: a hook that reads nothing costs nobody a SIGPIPE, and none can block us. pipe(7):
  * 64 KiB unless made larger, and 1 MiB is what an unprivileged user may ask for. */
@@ -38,15 +39,18 @@ static void become_hook(const struct oci_hook *hook, int input, const char *cons
         const char *const own_args[] = { hook->path, NULL };
         const char *const *env = hook->env ? (const char *const *)hook->env : environment ? environment : nothing;
         const char *const *args = hook->n_args ? (const char *const *)hook->args : own_args;
-        sigset_t none;
 
-        sigemptyset(&none);
-        sigprocmask(SIG_SETMASK, &none, NULL);
+        (void)signals_reset();
         setpgid(0, 0);
         if (dup2(input, STDIN_FILENO) >= 0)
                 execve(hook->path, (char *const *)args, (char *const *)env);
         dprintf(STDERR_FILENO, "sage-runtime: cannot execute the hook %s: %m\n", hook->path);
         _exit(127);
+}
+
+/* -1: as long as it takes. Whoever says more than 24 days means that, too. */
+static int timeout_ms(const struct oci_hook *hook) {
+        return hook->has & OCI_HOOK_HAS_TIMEOUT && hook->timeout <= INT_MAX / 1000 ? hook->timeout * 1000 : -1;
 }
 
 static int run_one(const struct oci_hook *hook, const char *where, const char *state, size_t state_size, const char *const *environment,
@@ -64,7 +68,7 @@ static int run_one(const struct oci_hook *hook, const char *where, const char *s
                 become_hook(hook, input, environment);
         setpgid(pid, pid); /* whoever of the two comes first */
 
-        r = process_wait_end(pidfd, hook->has & OCI_HOOK_HAS_TIMEOUT ? hook->timeout * 1000 : -1);
+        r = process_wait_end(pidfd, timeout_ms(hook));
         if (r < 0)
                 kill(-pid, SIGKILL);
         process_reap(pidfd, &status);

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 
+#include "base/log.h"
 #include "base/str.h"
 #include "life/end.h"
 
@@ -28,6 +29,10 @@ static int run(struct invocation *invocation, int argc, char **argv, int *ret_st
                 return r;
         *ret_status = 0;
         r = container_open(invocation->arena, invocation->root, operands[0], CONTAINER_LOCKED, &container, err);
+        if (r < 0 && o.force && err->code == CODE_STATE_CORRUPT) {
+                log_message(LOG_LEVEL_WARNING, "%s; deleting what can be found", err->text);
+                r = container_salvage(invocation->arena, invocation->root, operands[0], &container, err);
+        }
         if (r < 0)
                 return o.force && err->code == CODE_NOT_FOUND ? 0 : r;
         if ((r = container_state(&container, &status, NULL, err)) < 0)

@@ -38,11 +38,11 @@ static int check_terminal(const struct exec_options *o, const struct plan_proces
 }
 
 /* Opens the container for the moment of the join only: the command may run for days, and others must get at the container. */
-static int join_container(struct invocation *invocation, const struct exec_options *o, char **operands, const sigset_t *mask, struct joined *joined,
+static int join_container(struct invocation *invocation, const struct exec_options *o, char **operands, struct joined *joined,
                           struct error *err) {
         _cleanup_container_ struct container container = CONTAINER_CLOSED;
         struct join_request request = { .cgroup = o->cgroup, .console_socket = o->console_socket, .pid_file = o->pid_file,
-                                        .preserve_fds = o->preserve_fds, .mask = mask };
+                                        .preserve_fds = o->preserve_fds };
         _cleanup_close_ int init = -1;
         struct filter_program filter;
         struct plan_process *process;
@@ -77,7 +77,7 @@ static int run(struct invocation *invocation, int argc, char **argv, int *ret_st
 
         if ((r = command_parse(invocation, &command_exec, argc, argv, &o, 1, -1, &operands, NULL, err)) < 0 ||
             (!o.detach && (r = foreground_begin(&foreground, err)) < 0) ||
-            (r = join_container(invocation, &o, operands, o.detach ? NULL : &foreground.mask, &joined, err)) < 0)
+            (r = join_container(invocation, &o, operands, &joined, err)) < 0)
                 return r;
         *ret_status = 0;
         return o.detach ? 0 : foreground_wait(&foreground, joined.pidfd, joined.console, ret_status, err);

@@ -58,7 +58,7 @@ static size_t name_length(const char *variable) {
 }
 
 /* Each variable replaces the one of its name, or is added. */
-static void add_environment(struct invocation *invocation, const struct text_list *env, struct plan_process *process) {
+static int add_environment(struct invocation *invocation, const struct text_list *env, struct plan_process *process, struct error *err) {
         const char **all = arena_array(invocation->arena, const char *, process->n_env + env->n + 1);
         size_t n = process->n_env;
 
@@ -67,6 +67,8 @@ static void add_environment(struct invocation *invocation, const struct text_lis
         for (size_t i = 0; i < env->n; i++) {
                 size_t at = 0;
 
+                if (!strchr(env->items[i], '=') || env->items[i][0] == '=')
+                        return fail(err, CODE_USAGE, EINVAL, "--env", "expected NAME=VALUE, found `%s`", env->items[i]);
                 while (at < n && strncmp(all[at], env->items[i], name_length(env->items[i])) != 0)
                         at++;
                 all[at] = env->items[i];
@@ -76,6 +78,7 @@ static void add_environment(struct invocation *invocation, const struct text_lis
         }
         process->env = all;
         process->n_env = n;
+        return 0;
 }
 
 static int from_options(struct invocation *invocation, const struct exec_options *o, char **args, const struct plan_plan *plan,
@@ -103,9 +106,8 @@ static int from_options(struct invocation *invocation, const struct exec_options
                 return r;
         if ((r = add_groups(invocation, &o->groups, process, err)) < 0 || (r = add_capabilities(&o->caps, capabilities, err)) < 0)
                 return r;
-        add_environment(invocation, &o->env, process);
         *ret = process;
-        return 0;
+        return add_environment(invocation, &o->env, process, err);
 }
 
 int exec_process(struct invocation *invocation, const struct exec_options *options, char **args, const struct plan_plan *plan,

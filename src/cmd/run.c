@@ -45,7 +45,6 @@ static int run(struct invocation *invocation, int argc, char **argv, int *ret_st
                 .console_socket = o.console_socket,
                 .pid_file = o.pid_file,
                 .preserve_fds = o.preserve_fds,
-                .mask = o.detach ? NULL : &foreground.mask,
         };
         if ((r = launch(invocation->arena, &request, &launched, err)) < 0)
                 return r;

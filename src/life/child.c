@@ -94,7 +94,7 @@ static int enter_root(struct child *child, int *ret_slave, struct error *err) {
         _cleanup_close_ int root = -1;
         int r;
 
-        if ((r = payload_remember_proc(&child->payload, err)) < 0 ||
+        if ((r = payload_begin(&child->payload, err)) < 0 ||
             (r = rootfs_prepare(plan, &root, err)) < 0 ||
             (r = mounts_attach(plan, root, child->sources, err)) < 0 ||
             (r = dev_populate(plan, root, err)) < 0 ||

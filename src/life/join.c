@@ -48,7 +48,7 @@ static int enter_container(struct join *j, struct error *err) {
         int r;
 
         /* Non-dumpable before the first step inside: a process there must not get at what we hold open (CVE-2016-9962). */
-        if ((r = credentials_hide(err)) < 0 || (r = payload_remember_proc(&j->payload, err)) < 0)
+        if ((r = credentials_hide(err)) < 0 || (r = payload_begin(&j->payload, err)) < 0)
                 return r;
         if ((r = oom_score_adjust(process, err)) < 0 || (!(j->namespaces & CLONE_NEWUSER) && (r = rlimits_set(process, err)) < 0))
                 return r;
@@ -162,7 +162,7 @@ int join(struct arena *arena, const struct container *container, int init, const
         if (syscall(SYS_close_range, 3 + request->preserve_fds, ~0u, CLOSE_RANGE_CLOEXEC) < 0)
                 return fail_errno(err, CODE_LAUNCH_FAILED, errno, "", "cannot mark inherited descriptors close-on-exec");
         j.namespaces = namespaces_of(request->plan->namespaces);
-        payload_prepare(arena, request->process, request->filter, request->filter ? request->plan->filter->flags : 0, request->mask, &j.payload);
+        payload_prepare(arena, request->process, request->filter, request->filter ? request->plan->filter->flags : 0, &j.payload);
         if ((r = open_cgroup(&j, err)) == 0 && (r = sync_open(&j.sync, err)) == 0 && (r = clone_into(&j, &joined, err)) == 0) {
                 dialogue.socket = j.sync.runtime;
                 r = see_off(&j, &joined, &dialogue, err);

@@ -1,7 +1,6 @@
 /* exec: one more process in a running container, made with one clone: no double fork, so pids.max 1 is no obstacle beyond the process itself. */
 #pragma once
 
-#include <signal.h>
 #include <stdbool.h>
 
 #include "base/arena.h"
@@ -16,7 +15,6 @@ struct join_request {
         const char *cgroup;                 /* --cgroup: below the container's own cgroup; NULL: in it */
         const char *console_socket, *pid_file;
         unsigned preserve_fds;
-        const sigset_t *mask;
 };
 
 struct joined {

@@ -140,7 +140,7 @@ static int prepare_child(struct launch *l, struct error *err) {
         child->userns = plan->namespaces->create & CLONE_NEWUSER;
         child->new_network = plan->namespaces->create & CLONE_NEWNET;
         child->rendezvous = hooks && (hooks->n_prestart || hooks->n_create_runtime || hooks->n_create_container || hooks->n_start_container);
-        payload_prepare(l->arena, plan->process, plan->filter ? &l->filter : NULL, plan->filter ? plan->filter->flags : 0, l->request->mask,
+        payload_prepare(l->arena, plan->process, plan->filter ? &l->filter : NULL, plan->filter ? plan->filter->flags : 0,
                         &child->payload);
         if (child->rendezvous && ((r = make_hook_document(l, OCI_STATUS_CREATING, &child->creating, err)) < 0 ||
                                   (r = make_hook_document(l, OCI_STATUS_CREATED, &child->created, err)) < 0))

@@ -1,7 +1,6 @@
 /* Brings a planned container to life: claims, cgroup, clone, hooks, and the talk with the child until the payload runs or waits. */
 #pragma once
 
-#include <signal.h>
 #include <stdbool.h>
 
 #include "base/arena.h"
@@ -16,7 +15,6 @@ struct launch_request {
         const char *pid_file;
         unsigned preserve_fds;
         bool wait_for_start;        /* create: the payload waits for `start` */
-        const sigset_t *mask;       /* signal mask for the payload, where the caller changed its own; else NULL */
 };
 
 struct launched {

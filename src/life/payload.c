@@ -14,6 +14,7 @@
 #include "apply/rootfs.h"
 #include "apply/seccomp.h"
 #include "base/fd.h"
+#include "base/signals.h"
 #include "base/str.h"
 #include "life/sync.h"
 
@@ -21,20 +22,19 @@
 static const char default_path[] = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
 void payload_prepare(struct arena *arena, const struct plan_process *process, const struct filter_program *filter, uint64_t filter_flags,
-                     const sigset_t *mask, struct payload *ret) {
+                     struct payload *ret) {
         *ret = (struct payload){ .process = process, .n_env = process->n_env, .filter = filter, .filter_flags = filter_flags, .proc = -1 };
-        if (mask)
-                ret->mask = *mask;
-        else
-                sigprocmask(SIG_SETMASK, NULL, &ret->mask);
         ret->env = arena_array(arena, const char *, process->n_env + 2);
         for (size_t i = 0; i < process->n_env; i++)
                 ret->env[i] = process->env[i];
 }
 
-int payload_remember_proc(struct payload *payload, struct error *err) {
+int payload_begin(struct payload *payload, struct error *err) {
         const struct plan_process *process = payload->process;
+        int r = signals_reset();
 
+        if (r < 0)
+                return fail_errno(err, CODE_LAUNCH_FAILED, -r, "/proc/self/stat", "cannot see which signals are ignored");
         return process->apparmor_profile || process->selinux_label ? procfs_open(&payload->proc, err) : 0;
 }
 
@@ -168,7 +168,6 @@ int payload_exec(struct payload *payload, int sync, struct error *err) {
                 return r;
         if (sync_report(sync, REPORT_EXEC, -1) < 0 && errno == EPIPE)
                 _exit(1);
-        sigprocmask(SIG_SETMASK, &payload->mask, NULL);
         if (process->no_new_privileges && (r = load_filter(payload, sync, err)) < 0)
                 return r;
 

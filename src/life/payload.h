@@ -1,7 +1,6 @@
 /* The last steps before a program of the container runs: the same for the bundle's process and for exec. */
 #pragma once
 
-#include <signal.h>
 #include <stdbool.h>
 
 #include "base/arena.h"
@@ -15,19 +14,19 @@ struct payload {
         size_t n_env;
         const struct filter_program *filter; /* NULL: none */
         uint64_t filter_flags;
-        sigset_t mask;                       /* the caller's, to be given back to the payload */
         char program[4096];                  /* found late: PATH means the container's */
         bool cwd_later;                      /* only the payload's identity may enter it */
         int proc;                            /* the host's procfs, for the labels; -1: none is asked for */
 };
 
 /* In the parent: all memory the child will need.
- * filter: the seccomp program, or NULL. mask: the signal mask the program gets, or NULL for our own. */
+ * filter: the seccomp program, or NULL. */
 void payload_prepare(struct arena *arena, const struct plan_process *process, const struct filter_program *filter, uint64_t filter_flags,
-                     const sigset_t *mask, struct payload *ret);
+                     struct payload *ret);
 
-/* In the child, while /proc is still the host's: keeps it for the labels, which are set last. */
-int payload_remember_proc(struct payload *payload, struct error *err);
+/* In the child, while /proc is still the host's: no signal is blocked or ignored because our caller did so, and /proc is kept for the
+ * labels, which are set last. */
+int payload_begin(struct payload *payload, struct error *err);
 
 /* In the child, inside the container's root, still privileged: HOME, cwd and the program, the three things that only the
  * container's own files can tell. CODE_EXECUTABLE_UNAVAILABLE with the words that engines turn into 126 and 127. */

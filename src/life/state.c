@@ -12,6 +12,7 @@
 #include "base/file.h"
 #include "base/process.h"
 #include "base/time.h"
+#include "facts/facts.h"
 #include "libocispec/spec.h"
 #include "life/gate.h"
 
@@ -127,7 +128,8 @@ static int read_json(struct arena *arena, const struct container *c, const char 
         return r;
 }
 
-int container_open(struct arena *arena, const char *root, const char *id, enum container_lock lock, struct container *ret, struct error *err) {
+/* Everything of container_open() but the status. */
+static int open_container(const char *root, const char *id, enum container_lock lock, struct container *ret, struct error *err) {
         _cleanup_container_ struct container c = { .root = -1, .dir = -1, .id = id };
         struct stat st;
         int r;
@@ -147,11 +149,34 @@ int container_open(struct arena *arena, const char *root, const char *id, enum c
                 if (fstat(c.dir, &st) == 0 && st.st_nlink == 0)
                         return fail(err, CODE_NOT_FOUND, ENOENT, "", "container `%s` does not exist: container does not exist", id);
         }
-        r = faccessat(c.dir, "status.json", F_OK, 0) < 0 && errno == ENOENT ? 0 : read_json(arena, &c, "status.json", &status_status_type, &c.status, err);
-        if (r < 0)
+        *ret = c;
+        c.root = c.dir = -1;
+        return 0;
+}
+
+int container_open(struct arena *arena, const char *root, const char *id, enum container_lock lock, struct container *ret, struct error *err) {
+        _cleanup_container_ struct container c = CONTAINER_CLOSED;
+        int r;
+
+        if ((r = open_container(root, id, lock, &c, err)) < 0)
+                return r;
+        if (faccessat(c.dir, "status.json", F_OK, 0) == 0 && (r = read_json(arena, &c, "status.json", &status_status_type, &c.status, err)) < 0)
                 return r;
         *ret = c;
         c.root = c.dir = -1;
+        return 0;
+}
+
+int container_salvage(struct arena *arena, const char *root, const char *id, struct container *ret, struct error *err) {
+        int r = open_container(root, id, CONTAINER_LOCKED, ret, err);
+        struct plan_plan plan;
+        struct error ignored;
+
+        if (r < 0 || container_load_plan(arena, ret, &plan, &ignored) < 0 || !plan.cgroup->path)
+                return r;
+        ret->status.cgroup = arena_new(arena, struct status_cgroup_claim);
+        ret->status.cgroup->path = arena_printf(arena, "%s%s", facts_cgroup_mount(), plan.cgroup->path);
+        ret->status.cgroup->ours = 1;
         return 0;
 }
 
