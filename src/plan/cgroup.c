@@ -39,14 +39,17 @@ static const char *above(struct arena *arena, const char *own) {
         return slash && slash > own ? arena_strndup(arena, own, (size_t)(slash - own)) : "/";
 }
 
+static bool is_host_root(const struct facts_identity *identity) {
+        return identity->euid == 0 && identity->initial_userns;
+}
+
 /* Below the mount for an absolute path. A relative one, and the id where there is none, go below the mount for root, as crun has it, so
  * that one value always names one place; an unprivileged runtime cannot write there and goes beside its own cgroup, as runc has it. */
 static int compile_path(struct compilation *c, const char *asked, const char **ret) {
-        const struct facts_identity *identity = c->facts->identity;
         const char *path = asked && *asked ? asked : c->plan->id, *base = "/";
         int r;
 
-        if (path[0] != '/' && (identity->euid != 0 || !identity->initial_userns))
+        if (path[0] != '/' && !is_host_root(c->facts->identity))
                 base = above(c->arena, c->facts->cgroup->own);
         if ((r = join(c, base, path, ret)) < 0)
                 return r;
@@ -55,27 +58,39 @@ static int compile_path(struct compilation *c, const char *asked, const char **r
         return 0;
 }
 
-/* Loading a device program needs CAP_BPF and CAP_SYS_ADMIN in the initial user namespace (capabilities(7)). Without them the container
- * has a user namespace of the same unprivileged user: it cannot make nodes, and can open what is bound into it as that user could. */
-static bool can_limit_devices(const struct facts_identity *identity) {
-        return identity->initial_userns && identity->capabilities & UINT64_C(1) << CAP_SYS_ADMIN;
+/* A device program needs CAP_SYS_ADMIN in the initial user namespace (kernel: bpf_prog_load()). Who lacks it runs containers in a user
+ * namespace: nobody there can make a node, and what is bound into it can be opened by whom it could be opened before. */
+static bool has_no_use_for_device_rules(const struct compilation *c) {
+        const struct facts_identity *identity = c->facts->identity;
+
+        return !identity->initial_userns || (!(identity->capabilities & UINT64_C(1) << CAP_SYS_ADMIN) && namespace_own(c->plan, CLONE_NEWUSER));
 }
 
 static int compile_devices(struct compilation *c, const struct oci_linux_resources *resources, struct plan_cgroup *cgroup) {
-        int r = device_rules_compile(c->arena, resources ? resources->devices : NULL, resources ? resources->n_devices : 0, c->plan->devices,
+        bool asked = resources && resources->n_devices, without = cgroup->manager == PLAN_CGROUP_MANAGER_DISABLED;
+        int r = device_rules_compile(c->arena, asked ? resources->devices : NULL, asked ? resources->n_devices : 0, c->plan->devices,
                                      c->plan->n_devices, "linux.resources", cgroup, c->err);
 
-        if (r < 0)
+        if (r < 0 || (!without && !has_no_use_for_device_rules(c)))
                 return r;
-        if (cgroup->manager == PLAN_CGROUP_MANAGER_DISABLED || !can_limit_devices(c->facts->identity)) {
-                if (resources && resources->n_devices && cgroup->limit_devices && cgroup->manager == PLAN_CGROUP_MANAGER_DISABLED)
-                        warn(c->arena, &c->warnings, "linux.resources.devices: has no effect without a cgroup");
-                cgroup->devices = NULL;
-                cgroup->n_devices = 0;
-                cgroup->limit_devices = false;
-                cgroup->has &= ~PLAN_CGROUP_HAS_LIMIT_DEVICES;
-        }
+        if (without && asked && cgroup->limit_devices && !has_no_use_for_device_rules(c))
+                warn(c->arena, &c->warnings, "linux.resources.devices: has no effect without a cgroup");
+        cgroup->devices = NULL;
+        cgroup->n_devices = 0;
+        cgroup->limit_devices = false;
+        cgroup->has &= ~PLAN_CGROUP_HAS_LIMIT_DEVICES;
         return 0;
+}
+
+/* An ordinary user whom nobody gave a cgroup still gets a container, as with runc and crun, as long as nothing is to be limited. */
+static void do_without(struct compilation *c, struct plan_cgroup *cgroup) {
+        const char *asked = c->request->config->linux->cgroups_path;
+
+        if (cgroup->manager == PLAN_CGROUP_MANAGER_DISABLED || is_host_root(c->facts->identity) || c->facts->cgroup->writable || cgroup->n_writes)
+                return;
+        if (asked && *asked)
+                warn(c->arena, &c->warnings, "linux.cgroupsPath: there is no cgroup that this user may use, so none is made");
+        cgroup->manager = PLAN_CGROUP_MANAGER_DISABLED;
 }
 
 int cgroup_compile(struct compilation *c) {
@@ -87,8 +102,10 @@ int cgroup_compile(struct compilation *c) {
         cgroup->manager = c->request->manager;
         if (cgroup->manager == PLAN_CGROUP_MANAGER_SYSTEMD)
                 return UNSUPPORTED(c->err, "linux.cgroupsPath", "the systemd cgroup manager is not supported yet; use --cgroup-manager cgroupfs");
-        if ((r = cgroup_resources(c->arena, linux->resources, "linux.resources", cgroup, &c->warnings, c->err)) < 0 ||
-            (r = compile_devices(c, linux->resources, cgroup)) < 0)
+        if ((r = cgroup_resources(c->arena, linux->resources, "linux.resources", cgroup, &c->warnings, c->err)) < 0)
+                return r;
+        do_without(c, cgroup);
+        if ((r = compile_devices(c, linux->resources, cgroup)) < 0)
                 return r;
         if (cgroup->manager != PLAN_CGROUP_MANAGER_DISABLED)
                 return compile_path(c, linux->cgroups_path, &cgroup->path);

@@ -377,7 +377,43 @@ static void rules_that_allow_everything_need_no_program(void **state) {
                                       &root_host)->cgroup->n_devices, 11);
         /* Without rules a device that was asked for can be used. */
         assert_int_equal(must_compile(DEVICE("\"type\":\"c\",\"major\":10,\"minor\":229"), &root_host)->cgroup->n_devices, 12);
-        assert_false(must_compile(RESOURCES("\"devices\":[{\"allow\":false,\"access\":\"rwm\"}]"), &user_host)->cgroup->limit_devices);
+}
+
+static void device_rules_are_for_containers_that_could_make_or_open_nodes(void **state) {
+#define DENY ",\"resources\":{\"devices\":[{\"allow\":false,\"access\":\"rwm\"}]}"
+        struct facts_identity nested = root_identity;
+        struct facts_facts host = root_host;
+
+        (void)state;
+        nested.initial_userns = false;
+        assert_true(must_compile(USERNS(MAPS DENY), &root_host)->cgroup->limit_devices);
+        assert_false(must_compile(USERNS(MAPS DENY), &user_host)->cgroup->limit_devices);
+        /* Nothing is dropped for who could not start it anyway. */
+        assert_true(must_compile(LINUX("\"sysctl\":{}" DENY), &user_host)->cgroup->limit_devices);
+        host.identity = &nested;
+        assert_false(must_compile(LINUX("\"sysctl\":{}" DENY), &host)->cgroup->limit_devices);
+        assert_int_equal(must_compile(LINUX("\"sysctl\":{}" DENY), &host)->n_warnings, 0);
+}
+
+static void a_user_without_a_cgroup_does_without_where_nothing_is_limited(void **state) {
+        struct facts_cgroup session = cgroup_facts;
+        struct facts_facts user = user_host, root = root_host;
+        struct plan_plan *plan;
+
+        (void)state;
+        session.writable = false;
+        user.cgroup = root.cgroup = &session;
+        plan = must_compile(USERNS(MAPS), &user);
+        assert_int_equal(plan->cgroup->manager, PLAN_CGROUP_MANAGER_DISABLED);
+        assert_null(plan->cgroup->path);
+        assert_int_equal(plan->n_warnings, 0);
+        plan = must_compile(USERNS(MAPS ",\"cgroupsPath\":\"/x\""), &user);
+        assert_int_equal(plan->cgroup->manager, PLAN_CGROUP_MANAGER_DISABLED);
+        assert_int_equal(plan->n_warnings, 1);
+        plan = must_compile(USERNS(MAPS ",\"resources\":{\"pids\":{\"limit\":5}}"), &user);
+        assert_int_equal(plan->cgroup->manager, PLAN_CGROUP_MANAGER_CGROUPFS);
+        assert_int_equal(must_compile(USERNS(MAPS), &user_host)->cgroup->manager, PLAN_CGROUP_MANAGER_CGROUPFS);
+        assert_int_equal(must_compile(USERNS(MAPS), &root)->cgroup->manager, PLAN_CGROUP_MANAGER_CGROUPFS);
 }
 
 static void a_given_device_takes_the_place_of_a_default_one(void **state) {
@@ -488,6 +524,8 @@ int main(void) {
                 TEST(nodes_are_bound_where_mknod_is_impossible),
                 TEST(the_cgroup_is_below_the_mount_for_root_and_beside_our_own_for_others),
                 TEST(rules_that_allow_everything_need_no_program),
+                TEST(device_rules_are_for_containers_that_could_make_or_open_nodes),
+                TEST(a_user_without_a_cgroup_does_without_where_nothing_is_limited),
                 TEST(a_given_device_takes_the_place_of_a_default_one),
                 TEST(sysfs_is_bound_where_the_network_is_not_the_containers),
                 TEST(sysctls_are_paths_and_name_their_namespace),

@@ -24,6 +24,15 @@ static const struct row rows[] = {
         { "kubernetes", "root", PLAN_CGROUP_MANAGER_CGROUPFS },
         { "everything", "root", PLAN_CGROUP_MANAGER_CGROUPFS },
         { "everything", "restricted", PLAN_CGROUP_MANAGER_CGROUPFS },
+        /* Recorded hosts. */
+        { "default", "outer-docker", PLAN_CGROUP_MANAGER_CGROUPFS },
+        { "default", "build-machine", PLAN_CGROUP_MANAGER_CGROUPFS },
+        { "podman", "rhel-root", PLAN_CGROUP_MANAGER_CGROUPFS },
+        { "docker", "ubuntu-root", PLAN_CGROUP_MANAGER_CGROUPFS },
+        { "rootless", "ubuntu-user", PLAN_CGROUP_MANAGER_CGROUPFS },
+        { "rootless", "rootless-session", PLAN_CGROUP_MANAGER_CGROUPFS },
+        { "rootless", "rootless-delegated", PLAN_CGROUP_MANAGER_CGROUPFS },
+        { "rootless", "debian-hardened-user", PLAN_CGROUP_MANAGER_CGROUPFS },
 };
 
 static const char *directory(void) {
