@@ -402,6 +402,14 @@ static int convert_all(struct writer *w, const struct oci_linux_resources *resou
         return convert_unified(w, resources->unified, resources->n_unified); /* last, so that it overrules what was converted */
 }
 
+static bool is_listed(const char *const *names, size_t n, const char *file, size_t length) {
+        /* There are about ten controllers; a list that is longer comes from unified, which is sorted, so its last is the one to look at. */
+        for (size_t i = 0; i < n; i = i == 15 && n > 16 ? n - 1 : i + 1)
+                if (strncmp(names[i], file, length) == 0 && names[i][length] == '\0')
+                        return true;
+        return false;
+}
+
 /* The controller of a file is what its name begins with, but for the core's own files. */
 static void list_controllers(struct arena *arena, struct plan_cgroup *cgroup) {
         const char **names = arena_array(arena, const char *, cgroup->n_writes + 1);
@@ -409,13 +417,9 @@ static void list_controllers(struct arena *arena, struct plan_cgroup *cgroup) {
 
         for (size_t i = 0; i < cgroup->n_writes; i++) {
                 const char *file = cgroup->writes[i].file;
-                size_t length = strcspn(file, "."), k = 0;
+                size_t length = strcspn(file, ".");
 
-                if (length == 6 && memcmp(file, "cgroup", 6) == 0)
-                        continue;
-                while (k < n && !(strncmp(names[k], file, length) == 0 && names[k][length] == '\0'))
-                        k++;
-                if (k == n)
+                if ((length != 6 || memcmp(file, "cgroup", 6) != 0) && !is_listed(names, n, file, length))
                         names[n++] = arena_strndup(arena, file, length);
         }
         cgroup->controllers = n ? names : NULL;
