@@ -101,7 +101,8 @@ static struct oci_features_linux *linux_features(struct arena *arena) {
 }
 
 int features_list(struct arena *arena, struct oci_features **ret, struct error *err) {
-        static const char *const hooks[] = { "prestart", "createRuntime", "createContainer", "startContainer", "poststart", "poststop", NULL };
+        static const char *const hooks[] = { "prestart", "createRuntime", "createContainer", "startContainer", "poststart", "poststop",
+                                             NULL };
         /* A trailing dot stands for every annotation that begins so. An engine may keep them from untrusted authors. */
         static const char *const unsafe[] = { "sage.sandbox.", "run.oci.", "org.systemd.property.", "org.criu.", NULL };
         static const struct string_pair annotations[] = {

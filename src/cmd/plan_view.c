@@ -130,7 +130,8 @@ static void view_identity(struct str *out, const struct plan_plan *plan) {
         label(out, "system calls");
         if (plan->filter)
                 str_printf(out, "filtered by %zu rules, else %s\n", plan->filter->rules ? plan->filter->rules->n_syscalls : 0,
-                           plan->filter->rules ? spec_enum_name(&oci_seccomp_action_enum, (int)plan->filter->rules->default_action) : "as built");
+                           plan->filter->rules ? spec_enum_name(&oci_seccomp_action_enum, (int)plan->filter->rules->default_action) :
+                                   "as built");
         else
                 str_puts(out, "all\n");
 }
@@ -288,7 +289,8 @@ static void view_device(struct str *out, const struct plan_device *device) {
         char remark[64] = "pipe";
 
         if (device->type != S_IFIFO)
-                snprintf(remark, sizeof remark, "%s device %u:%u", device->type == S_IFBLK ? "block" : "character", device->major, device->minor);
+                snprintf(remark, sizeof remark, "%s device %u:%u", device->type == S_IFBLK ? "block" : "character", device->major,
+                         device->minor);
         item(out, device->path, remark);
 }
 

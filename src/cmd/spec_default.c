@@ -46,7 +46,7 @@ static const struct oci_mount mounts[] = {
         { "/sys/fs/cgroup", "cgroup", "cgroup", OPTIONS("nosuid", "noexec", "nodev", "relatime", "ro") },
 };
 
-/* An ordinary user has one id to map, so there is no group 5 for devpts, and no rights over the host's network, whose sysfs /sys would be. */
+/* An ordinary user has one id to map, so there is no group 5 for devpts, and no rights over the host's network, which sysfs shows. */
 static const struct oci_mount rootless_devpts = {
         "/dev/pts", "devpts", "devpts", OPTIONS("nosuid", "noexec", "newinstance", "ptmxmode=0666", "mode=0620")
 };

@@ -79,7 +79,8 @@ static uint64_t set(struct arena *arena, const char *const *names, size_t n, uns
                 int number = capability_number(names[i]);
 
                 if (number < 0)
-                        warn(arena, warnings, "%s.capabilities.%s: \"%s\" is no capability that this runtime knows", field, which, names[i]);
+                        warn(arena, warnings, "%s.capabilities.%s: \"%s\" is no capability that this runtime knows", field, which,
+                             names[i]);
                 else if ((unsigned)number > last)
                         warn(arena, warnings, "%s.capabilities.%s: this kernel does not have %s", field, which, names[i]);
                 else
@@ -112,10 +113,11 @@ struct plan_capabilities *capabilities_compile(struct arena *arena, const struct
         sets->permitted = set(arena, asked->permitted, asked->n_permitted, last, field, "permitted", warnings);
         sets->ambient = set(arena, asked->ambient, asked->n_ambient, last, field, "ambient", warnings);
 
-        /* capset(2) and prctl(PR_CAP_AMBIENT_RAISE) answer EPERM to these; capabilities(7), "Programmatically adjusting capability sets". */
+        /* capset(2) and prctl(PR_CAP_AMBIENT_RAISE) answer EPERM to these; capabilities(7). */
         restrict_to(arena, &sets->effective, sets->permitted, field, "effective", "it is not permitted", warnings);
         restrict_to(arena, &sets->inheritable, sets->bounding, field, "inheritable", "it is not in the bounding set", warnings);
-        restrict_to(arena, &sets->ambient, sets->permitted & sets->inheritable, field, "ambient", "it is not permitted and inheritable", warnings);
+        restrict_to(arena, &sets->ambient, sets->permitted & sets->inheritable, field, "ambient", "it is not permitted and inheritable",
+                    warnings);
         return sets;
 }
 

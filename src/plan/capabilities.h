@@ -17,8 +17,9 @@ static inline uint64_t capability_all(unsigned last) {
 
 /* The five sets of config.json; CAPABILITIES NULL is no capability at all: a process that is given none must not keep the runtime's
  * (youki issue 3554). What this kernel does not know, and what the kernel's own rules forbid, is left out with a warning. */
-struct plan_capabilities *capabilities_compile(struct arena *arena, const struct oci_capabilities *capabilities, unsigned last, const char *field,
-                                               struct warnings *warnings);
+struct plan_capabilities *capabilities_compile(struct arena *arena, const struct oci_capabilities *capabilities, unsigned last,
+                                               const char *field, struct warnings *warnings);
 
 /* Takes out what is not in HELD, the set that the runtime has where no user namespace gives new ones. */
-void capabilities_limit(struct arena *arena, struct plan_capabilities *capabilities, uint64_t held, const char *field, struct warnings *warnings);
+void capabilities_limit(struct arena *arena, struct plan_capabilities *capabilities, uint64_t held, const char *field,
+                        struct warnings *warnings);

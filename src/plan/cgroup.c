@@ -63,7 +63,8 @@ static int compile_path(struct compilation *c, const char *asked, const char **r
 static bool has_no_use_for_device_rules(const struct compilation *c) {
         const struct facts_identity *identity = c->facts->identity;
 
-        return !identity->initial_userns || (!(identity->capabilities & UINT64_C(1) << CAP_SYS_ADMIN) && namespace_own(c->plan, CLONE_NEWUSER));
+        return !identity->initial_userns || (!(identity->capabilities & UINT64_C(1) << CAP_SYS_ADMIN) &&
+                                             namespace_own(c->plan, CLONE_NEWUSER));
 }
 
 static int compile_devices(struct compilation *c, const struct oci_linux_resources *resources, struct plan_cgroup *cgroup) {
@@ -86,7 +87,8 @@ static int compile_devices(struct compilation *c, const struct oci_linux_resourc
 static void do_without(struct compilation *c, struct plan_cgroup *cgroup) {
         const char *asked = c->request->config->linux->cgroups_path;
 
-        if (cgroup->manager == PLAN_CGROUP_MANAGER_DISABLED || is_host_root(c->facts->identity) || c->facts->cgroup->writable || cgroup->n_writes)
+        if (cgroup->manager == PLAN_CGROUP_MANAGER_DISABLED || is_host_root(c->facts->identity) || c->facts->cgroup->writable ||
+            cgroup->n_writes)
                 return;
         if (asked && *asked)
                 warn(c->arena, &c->warnings, "linux.cgroupsPath: there is no cgroup that this user may use, so none is made");
@@ -101,7 +103,8 @@ int cgroup_compile(struct compilation *c) {
         c->plan->cgroup = cgroup;
         cgroup->manager = c->request->manager;
         if (cgroup->manager == PLAN_CGROUP_MANAGER_SYSTEMD)
-                return UNSUPPORTED(c->err, "linux.cgroupsPath", "the systemd cgroup manager is not supported yet; use --cgroup-manager cgroupfs");
+                return UNSUPPORTED(c->err, "linux.cgroupsPath",
+                                   "the systemd cgroup manager is not supported yet; use --cgroup-manager cgroupfs");
         if ((r = cgroup_resources(c->arena, linux->resources, "linux.resources", cgroup, &c->warnings, c->err)) < 0)
                 return r;
         do_without(c, cgroup);

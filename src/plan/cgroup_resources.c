@@ -234,7 +234,8 @@ static int convert_bandwidth(struct writer *w, const struct oci_cpu *cpu) {
         char amount[24] = "max";
 
         if (quota < -1 || (quota > 0 && quota < 1000))
-                return INVALID(w->err, name_of(w, "cpu.quota"), "expected -1 (no limit) or at least 1000 microseconds, found %" PRId64, quota);
+                return INVALID(w->err, name_of(w, "cpu.quota"), "expected -1 (no limit) or at least 1000 microseconds, found %" PRId64,
+                               quota);
         if (period != 0 && (period < 1000 || period > 1000000))
                 return INVALID(w->err, name_of(w, "cpu.period"), "expected 1000 to 1000000 microseconds, found %" PRIu64, period);
         if (quota > 0)
@@ -246,7 +247,8 @@ static int convert_bandwidth(struct writer *w, const struct oci_cpu *cpu) {
         if (!(cpu->has & OCI_CPU_HAS_BURST))
                 return 0;
         if (quota > 0 && cpu->burst > (uint64_t)quota)
-                return INVALID(w->err, name_of(w, "cpu.burst"), "expected at most cpu.quota, %" PRId64 ", found %" PRIu64, quota, cpu->burst);
+                return INVALID(w->err, name_of(w, "cpu.burst"), "expected at most cpu.quota, %" PRId64 ", found %" PRIu64, quota,
+                               cpu->burst);
         add(w, "cpu.burst", "cpu.max.burst", "%" PRIu64, cpu->burst);
         return 0;
 }
@@ -256,7 +258,8 @@ static int convert_cpu(struct writer *w, const struct oci_cpu *cpu) {
 
         if (!cpu)
                 return 0;
-        if ((r = convert(w, cpu_table, ELEMENTSOF(cpu_table), cpu)) < 0 || (r = convert_weight(w, cpu)) < 0 || (r = convert_bandwidth(w, cpu)) < 0)
+        if ((r = convert(w, cpu_table, ELEMENTSOF(cpu_table), cpu)) < 0 || (r = convert_weight(w, cpu)) < 0 ||
+            (r = convert_bandwidth(w, cpu)) < 0)
                 return r;
         if (cpu->cpus && *cpu->cpus)
                 add(w, "cpu.cpus", "cpuset.cpus", "%s", "")->value = cpu->cpus;

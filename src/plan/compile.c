@@ -84,7 +84,8 @@ static int (*const parts[])(struct compilation *) = {
         finish,
 };
 
-int compile(struct arena *arena, const struct request *request, const struct facts_facts *facts, struct plan_plan **ret, struct error *err) {
+int compile(struct arena *arena, const struct request *request, const struct facts_facts *facts, struct plan_plan **ret,
+            struct error *err) {
         struct plan_plan *plan = arena_new(arena, struct plan_plan);
         struct compilation c = { .arena = arena, .request = request, .facts = facts, .err = err, .plan = plan };
 

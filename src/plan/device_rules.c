@@ -63,8 +63,8 @@ static int compile_number(struct arena *arena, int64_t value, bool given, const 
         return 0;
 }
 
-static int compile_rule(struct arena *arena, const struct oci_device_rule *asked, const char *field, size_t index, struct plan_device_rule *rule,
-                        struct error *err) {
+static int compile_rule(struct arena *arena, const struct oci_device_rule *asked, const char *field, size_t index,
+                        struct plan_device_rule *rule, struct error *err) {
         int r;
 
         *rule = (struct plan_device_rule){ .allow = asked->allow };
@@ -74,13 +74,13 @@ static int compile_rule(struct arena *arena, const struct oci_device_rule *asked
                 rule->type = types[asked->type];
         }
         if (compile_access(asked->access, &rule->access) < 0)
-                return INVALID(err, FIELD(arena, "%s.devices[%zu].access", field, index), "expected one or more of r, w and m, found \"%s\"",
-                               asked->access ?: "");
-        if ((r = compile_number(arena, asked->major, asked->has & OCI_DEVICE_RULE_HAS_MAJOR, field, index, "major", PLAN_DEVICE_RULE_HAS_MAJOR,
-                                rule, &rule->major, err)) < 0)
+                return INVALID(err, FIELD(arena, "%s.devices[%zu].access", field, index),
+                               "expected one or more of r, w and m, found \"%s\"", asked->access ?: "");
+        if ((r = compile_number(arena, asked->major, asked->has & OCI_DEVICE_RULE_HAS_MAJOR, field, index, "major",
+                                PLAN_DEVICE_RULE_HAS_MAJOR, rule, &rule->major, err)) < 0)
                 return r;
-        return compile_number(arena, asked->minor, asked->has & OCI_DEVICE_RULE_HAS_MINOR, field, index, "minor", PLAN_DEVICE_RULE_HAS_MINOR,
-                              rule, &rule->minor, err);
+        return compile_number(arena, asked->minor, asked->has & OCI_DEVICE_RULE_HAS_MINOR, field, index, "minor",
+                              PLAN_DEVICE_RULE_HAS_MINOR, rule, &rule->minor, err);
 }
 
 static bool matches_everything(const struct plan_device_rule *rule) {
@@ -92,8 +92,8 @@ static struct plan_device_rule rule_for(const struct plan_device *device) {
                                           .type = device->type == S_IFBLK ? BPF_DEVCG_DEV_BLOCK : BPF_DEVCG_DEV_CHAR };
 }
 
-int device_rules_compile(struct arena *arena, const struct oci_device_rule *asked, size_t n, const struct plan_device *given, size_t n_given,
-                         const char *field, struct plan_cgroup *ret, struct error *err) {
+int device_rules_compile(struct arena *arena, const struct oci_device_rule *asked, size_t n, const struct plan_device *given,
+                         size_t n_given, const char *field, struct plan_cgroup *ret, struct error *err) {
         struct plan_device_rule *rules = arena_array(arena, struct plan_device_rule, n + n_given + ELEMENTSOF(always));
         bool denies = false;
         size_t used = 0;

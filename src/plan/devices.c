@@ -34,7 +34,8 @@ static int compile_number(struct compilation *c, const struct oci_device *asked,
         if (!(asked->has & bit))
                 return INVALID(c->err, FIELD(c->arena, "%s.%s", field, member), "required, unless type is \"p\"");
         if (value < 0 || value > largest)
-                return INVALID(c->err, FIELD(c->arena, "%s.%s", field, member), "expected 0 to %lld, found %lld", (long long)largest, (long long)value);
+                return INVALID(c->err, FIELD(c->arena, "%s.%s", field, member), "expected 0 to %lld, found %lld", (long long)largest,
+                               (long long)value);
         *ret = (uint32_t)value;
         return 0;
 }
@@ -56,7 +57,8 @@ static int compile_device(struct compilation *c, const struct oci_device *asked,
                 uint32_t mode = asked->file_mode & ~(uint32_t)S_IFMT;
 
                 if (mode > 07777)
-                        return INVALID(c->err, FIELD(c->arena, "%s.fileMode", field), "expected a file mode in decimal, found %u", asked->file_mode);
+                        return INVALID(c->err, FIELD(c->arena, "%s.fileMode", field), "expected a file mode in decimal, found %u",
+                                       asked->file_mode);
                 device->mode = mode;
         }
         if (asked->uid == UINT32_MAX || asked->gid == UINT32_MAX)

@@ -49,7 +49,8 @@ static int compile_text(struct compilation *c, const char *text, const char *fie
 
                 text = uids ?: gids;
                 if (text && *text == '@')
-                        return UNSUPPORTED(c->err, field, "maps relative to the container's (\"@…\") are not supported; give absolute ones");
+                        return UNSUPPORTED(c->err, field,
+                                           "maps relative to the container's (\"@…\") are not supported; give absolute ones");
                 if (!text || *ret || read_ranges(c->arena, &text, &ranges, ret_n) < 0 || (*text && *text != ';'))
                         return INVALID(c->err, field, "expected idmap=uids=FROM-TO-SIZE#…;gids=FROM-TO-SIZE#…");
                 if ((r = ids_compile_map(c->arena, ranges, *ret_n, field, ret, c->err)) < 0)
@@ -65,10 +66,10 @@ static int compile_members(struct compilation *c, const struct oci_mount *asked,
         if (!asked->n_uid_mappings || !asked->n_gid_mappings)
                 return INVALID(c->err, FIELD(c->arena, "%s.%s", field, asked->n_uid_mappings ? "gidMappings" : "uidMappings"),
                                "expected both uidMappings and gidMappings");
-        if ((r = ids_compile_map(c->arena, asked->uid_mappings, asked->n_uid_mappings, FIELD(c->arena, "%s.uidMappings", field), &map->uid_map,
-                                 c->err)) < 0 ||
-            (r = ids_compile_map(c->arena, asked->gid_mappings, asked->n_gid_mappings, FIELD(c->arena, "%s.gidMappings", field), &map->gid_map,
-                                 c->err)) < 0)
+        if ((r = ids_compile_map(c->arena, asked->uid_mappings, asked->n_uid_mappings, FIELD(c->arena, "%s.uidMappings", field),
+                                 &map->uid_map, c->err)) < 0 ||
+            (r = ids_compile_map(c->arena, asked->gid_mappings, asked->n_gid_mappings, FIELD(c->arena, "%s.gidMappings", field),
+                                 &map->gid_map, c->err)) < 0)
                 return r;
         map->n_uid_map = asked->n_uid_mappings;
         map->n_gid_map = asked->n_gid_mappings;

@@ -133,6 +133,7 @@ int ids_check_process(struct arena *arena, const struct plan_ids *ids, const cha
                 return INVALID(err, FIELD(arena, "%s.user.gid", field), "%u is not in linux.gidMappings", p->gid);
         for (size_t i = 0; i < p->n_groups; i++)
                 if (!ids_map_inside(ids->gid_map, ids->n_gid_map, p->groups[i]))
-                        return INVALID(err, FIELD(arena, "%s.user.additionalGids[%zu]", field, i), "%u is not in linux.gidMappings", p->groups[i]);
+                        return INVALID(err, FIELD(arena, "%s.user.additionalGids[%zu]", field, i), "%u is not in linux.gidMappings",
+                                       p->groups[i]);
         return 0;
 }

@@ -6,7 +6,8 @@
 int ids_compile(struct compilation *c);
 
 /* user, group and supplementary groups must exist in the container: setresuid(2) answers EINVAL without saying which is missing. */
-int ids_check_process(struct arena *arena, const struct plan_ids *ids, const char *field, const struct plan_process *process, struct error *err);
+int ids_check_process(struct arena *arena, const struct plan_ids *ids, const char *field, const struct plan_process *process,
+                      struct error *err);
 
 /* A map as the kernel takes one: at most 340 ranges that share no id. field: "linux.uidMappings". */
 int ids_compile_map(struct arena *arena, const struct oci_id_mapping *asked, size_t n, const char *field, struct plan_id_range **ret,

@@ -91,7 +91,8 @@ static const struct mount_option options_table[] = {
         { "silent", SUPERBLOCK, .set = MS_SILENT },
         { "slave", PROPAGATION, .set = MS_SLAVE },
         { "src-nofollow", MEMBER(source_nofollow) },
-        { "strictatime", FLAG, .set = MS_STRICTATIME, .clear = MS_ATIME, .attributes_set = MOUNT_ATTR_STRICTATIME, .attributes_clear = ATIME },
+        { "strictatime", FLAG, .set = MS_STRICTATIME, .clear = MS_ATIME, .attributes_set = MOUNT_ATTR_STRICTATIME,
+          .attributes_clear = ATIME },
         { "suid", FLAG, .clear = MS_NOSUID, .attributes_clear = MOUNT_ATTR_NOSUID },
         { "symfollow", FLAG, .clear = MS_NOSYMFOLLOW, .attributes_clear = MOUNT_ATTR_NOSYMFOLLOW },
         { "sync", SUPERBLOCK, .set = MS_SYNCHRONOUS },
@@ -122,11 +123,10 @@ const char **mount_options_names(struct arena *arena, size_t *ret_n) {
         return names;
 }
 
-/* The later option wins: what it sets is no longer cleared and the other way round, but for the access time, whose field is cleared
- * with every value that is set. */
+/* The later option wins: what it sets is no longer cleared, and the other way round. */
 static void change(uint64_t *set, uint64_t *clear, uint64_t to_set, uint64_t to_clear) {
         *set = (*set & ~to_clear) | to_set;
-        *clear = (*clear & ~(to_set & ~(uint64_t)ATIME)) | to_clear;
+        *clear = (*clear & ~to_set) | to_clear;
 }
 
 static int apply_propagation(const struct mount_option *option, const char *field, struct mount_options *ret, struct error *err) {

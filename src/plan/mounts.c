@@ -42,11 +42,13 @@ static int compile_bind(struct compilation *c, const struct oci_mount *asked, co
         const char *field = mount->field;
 
         if (o->data)
-                return INVALID(c->err, FIELD(c->arena, "%s.options", field), "\"%s\" is for a file system, and a bind mount cannot have it", o->data);
+                return INVALID(c->err, FIELD(c->arena, "%s.options", field), "\"%s\" is for a file system, and a bind mount cannot have it",
+                               o->data);
         if (o->copy_up)
                 return INVALID(c->err, FIELD(c->arena, "%s.options", field), "tmpcopyup is for a tmpfs, not for a bind mount");
         if (o->superblock)
-                warn(c->arena, &c->warnings, "%s.options: %s belongs to a file system and has no effect on a bind mount", field, o->superblock);
+                warn(c->arena, &c->warnings, "%s.options: %s belongs to a file system and has no effect on a bind mount", field,
+                     o->superblock);
         if (!asked->source || !*asked->source)
                 return INVALID(c->err, FIELD(c->arena, "%s.source", field), "expected the path to bind");
         mount->kind = PLAN_MOUNT_KIND_BIND;
@@ -65,8 +67,8 @@ static int compile_bind(struct compilation *c, const struct oci_mount *asked, co
 /* Changes what is mounted at the destination already, in one mount(2). */
 static int compile_remount(struct compilation *c, const struct oci_mount *asked, const struct mount_options *o, struct plan_mount *mount) {
         if (o->bind && o->data)
-                return INVALID(c->err, FIELD(c->arena, "%s.options", mount->field), "\"%s\" is for a file system, and a bind mount cannot have it",
-                               o->data);
+                return INVALID(c->err, FIELD(c->arena, "%s.options", mount->field),
+                               "\"%s\" is for a file system, and a bind mount cannot have it", o->data);
         mount->kind = PLAN_MOUNT_KIND_FILESYSTEM;
         mount->type = asked->type && *asked->type ? asked->type : "none"; /* the kernel does not look at it */
         mount->flags = o->flags | MS_REMOUNT | (o->bind ? MS_BIND : 0);
@@ -86,7 +88,8 @@ static int check_id_options(struct compilation *c, const struct oci_mount *asked
 
                 if ((!uid && !gid) || str_to_u64(uid ?: gid, UINT32_MAX, &id) < 0)
                         continue;
-                if (uid ? !ids_map_inside(ids->uid_map, ids->n_uid_map, (uint32_t)id) : !ids_map_inside(ids->gid_map, ids->n_gid_map, (uint32_t)id))
+                if (uid ? !ids_map_inside(ids->uid_map, ids->n_uid_map, (uint32_t)id) :
+                    !ids_map_inside(ids->gid_map, ids->n_gid_map, (uint32_t)id))
                         return INVALID(c->err, FIELD(c->arena, "%s.options[%zu]", field, i), "%s: this id is not in linux.%s",
                                        asked->options[i], uid ? "uidMappings" : "gidMappings");
         }
@@ -111,15 +114,18 @@ static void choose_sysfs(struct compilation *c, struct plan_mount *mount) {
         mount->kind = PLAN_MOUNT_KIND_SYSFS_OR_BIND;
 }
 
-static int compile_filesystem(struct compilation *c, const struct oci_mount *asked, const struct mount_options *o, struct plan_mount *mount) {
+static int compile_filesystem(struct compilation *c, const struct oci_mount *asked, const struct mount_options *o,
+                              struct plan_mount *mount) {
         const char *field = mount->field;
 
         if (!asked->type || !*asked->type || streq(asked->type, "none"))
-                return INVALID(c->err, FIELD(c->arena, "%s.type", field), "expected a type of file system, or bind or rbind among the options");
+                return INVALID(c->err, FIELD(c->arena, "%s.type", field),
+                               "expected a type of file system, or bind or rbind among the options");
         if (o->copy_up && !streq(asked->type, "tmpfs"))
                 return INVALID(c->err, FIELD(c->arena, "%s.options", field), "tmpcopyup is for a tmpfs, not for %s", asked->type);
         if (idmap_asked(asked, o->idmap))
-                return INVALID(c->err, FIELD(c->arena, "%s.%s", field, o->idmap ? "options" : asked->n_uid_mappings ? "uidMappings" : "gidMappings"),
+                return INVALID(c->err, FIELD(c->arena, "%s.%s", field,
+                                             o->idmap ? "options" : asked->n_uid_mappings ? "uidMappings" : "gidMappings"),
                                "only a bind mount can be id-mapped");
         if (o->copy_symlink || o->source_nofollow)
                 return INVALID(c->err, FIELD(c->arena, "%s.options", field), "%s is for a bind mount, not for %s",
@@ -145,8 +151,8 @@ static int compile_mount(struct compilation *c, const struct oci_mount *asked, s
 
         mount->field = FIELD(c->arena, "mounts[%zu]", index);
         if (!asked->destination || !*asked->destination || is_root(asked->destination))
-                return INVALID(c->err, FIELD(c->arena, "%s.destination", mount->field), "expected a path below the container's root, found \"%s\"",
-                               asked->destination ?: "");
+                return INVALID(c->err, FIELD(c->arena, "%s.destination", mount->field),
+                               "expected a path below the container's root, found \"%s\"", asked->destination ?: "");
         r = mount_options_parse(c->arena, asked->options, asked->n_options, FIELD(c->arena, "%s.options", mount->field), &o, c->err);
         if (r < 0)
                 return r;

@@ -60,9 +60,11 @@ static int check_mount_namespace(struct compilation *c, const struct plan_namesp
                 return 0;
         for (size_t i = 0; i < namespaces->n_join; i++)
                 if (namespaces->join[i].flag == CLONE_NEWNS)
-                        return UNSUPPORTED(c->err, "linux.namespaces", "a container's mount namespace cannot be joined, only be made: its root and "
+                        return UNSUPPORTED(c->err, "linux.namespaces",
+                                           "a container's mount namespace cannot be joined, only be made: its root and "
                                            "mounts would change what the others in %s see", namespaces->join[i].path);
-        return INVALID(c->err, "linux.namespaces", "expected a \"mount\" namespace: root, mounts, masked and read-only paths must not be made in the host's");
+        return INVALID(c->err, "linux.namespaces",
+                       "expected a \"mount\" namespace: root, mounts, masked and read-only paths must not be made in the host's");
 }
 
 static int compile_name(struct compilation *c, const char *field, const char *name, const char **ret) {

@@ -96,6 +96,7 @@ static void compile_settings(const struct oci_process *process, struct plan_proc
 
 int compile_process(struct arena *arena, const struct oci_process *process, const char *field, const struct facts_facts *facts,
                     struct plan_process **ret, struct error *err) {
+        unsigned last = facts->kernel ? facts->kernel->last_capability : CAPABILITY_COUNT - 1;
         struct plan_process *p = arena_new(arena, struct plan_process);
         struct warnings warnings = { 0 };
         int r;
@@ -111,7 +112,7 @@ int compile_process(struct arena *arena, const struct oci_process *process, cons
             (r = rlimits_compile(arena, process, field, p, err)) < 0)
                 return r;
         compile_settings(process, p);
-        p->capabilities = capabilities_compile(arena, process->capabilities, facts->kernel ? facts->kernel->last_capability : CAPABILITY_COUNT - 1, field, &warnings);
+        p->capabilities = capabilities_compile(arena, process->capabilities, last, field, &warnings);
         p->warnings = warnings.list;
         p->n_warnings = warnings.n;
         *ret = p;

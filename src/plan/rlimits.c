@@ -29,7 +29,8 @@ const char *rlimit_name(uint32_t resource) {
         return NULL;
 }
 
-int rlimits_compile(struct arena *arena, const struct oci_process *process, const char *field, struct plan_process *ret, struct error *err) {
+int rlimits_compile(struct arena *arena, const struct oci_process *process, const char *field, struct plan_process *ret,
+                    struct error *err) {
         struct plan_rlimit *limits;
         uint32_t seen = 0; /* by number: there are 16 */
 
@@ -49,7 +50,8 @@ int rlimits_compile(struct arena *arena, const struct oci_process *process, cons
                 if (seen & 1u << resources[asked->type])
                         return INVALID(err, where, "%s is given twice", name);
                 seen |= 1u << resources[asked->type];
-                limits[i] = (struct plan_rlimit){ .field = where, .resource = resources[asked->type], .soft = asked->soft, .hard = asked->hard };
+                limits[i] = (struct plan_rlimit){ .field = where, .resource = resources[asked->type], .soft = asked->soft,
+                                                  .hard = asked->hard };
         }
         ret->rlimits = limits;
         ret->n_rlimits = process->n_rlimits;

@@ -51,7 +51,8 @@ static void check_plan(const struct plan_plan *plan, const struct error *err) {
         for (size_t i = 0; i < plan->n_sysctls; i++)
                 expect(plan->sysctls[i].key[0] != '/' && !strstr(plan->sysctls[i].key, ".."), "a sysctl stays below /proc/sys", err);
         for (size_t i = 0; i < plan->cgroup->n_writes; i++)
-                expect(!strchr(plan->cgroup->writes[i].file, '/') && !strchr(plan->cgroup->writes[i].value, '\n'), "a write is one line of one file", err);
+                expect(!strchr(plan->cgroup->writes[i].file, '/') && !strchr(plan->cgroup->writes[i].value, '\n'),
+                       "a write is one line of one file", err);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
@@ -73,8 +74,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
 
         r = compile(&arena, &request, &facts, &plan, &err);
         if (r < 0) {
-                expect((err.code == CODE_CONFIG_INVALID || err.code == CODE_CAPABILITY_UNSUPPORTED) && err.where[0] && err.text[0] && err.errnum == -r,
-                       "an error says what is wrong where", &err);
+                expect((err.code == CODE_CONFIG_INVALID || err.code == CODE_CAPABILITY_UNSUPPORTED) && err.where[0] && err.text[0] &&
+                       err.errnum == -r, "an error says what is wrong where", &err);
                 return 0;
         }
         check_plan(plan, &err);

@@ -41,7 +41,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
 
         /* What is data is data again, and what was a word is none of it. */
         if (o.data && !strchr(o.data, ',')) {
-                expect(mount_options_parse(&arena, &o.data, 1, "f", &again, &err) == 0 && again.data && streq(again.data, o.data), "data stays data");
+                expect(mount_options_parse(&arena, &o.data, 1, "f", &again, &err) == 0 && again.data && streq(again.data, o.data),
+                       "data stays data");
                 expect(again.flags == 0 && again.attributes_set == 0 && !again.bind, "and means nothing else");
         }
         return 0;

@@ -18,7 +18,8 @@ static const struct row rows[] = {
         { "\"memory\":{\"limit\":3,\"swap\":5,\"reservation\":0}", "memory.max=3 memory.low=0 memory.swap.max=2", "memory" },
         { "\"memory\":{\"limit\":-1,\"swap\":5}", "memory.max=max memory.swap.max=5", "memory" },
         { "\"memory\":{\"kernel\":-1,\"kernelTCP\":0,\"disableOOMKiller\":false,\"useHierarchy\":true}", "", "" },
-        { "\"cpu\":{\"shares\":0,\"quota\":0,\"period\":0,\"cpus\":\"\",\"mems\":\"\",\"realtimePeriod\":0,\"realtimeRuntime\":-1}", "", "" },
+        { "\"cpu\":{\"shares\":0,\"quota\":0,\"period\":0,\"cpus\":\"\",\"mems\":\"\",\"realtimePeriod\":0,\"realtimeRuntime\":-1}", "",
+          "" },
         { "\"cpu\":{\"shares\":1024}", "cpu.weight=100", "cpu" },
         { "\"cpu\":{\"shares\":18446744073709551615}", "cpu.weight=10000", "cpu" },
         { "\"cpu\":{\"quota\":-1}", "cpu.max=max", "cpu" },
@@ -37,8 +38,10 @@ static const struct row rows[] = {
         { "\"blockIO\":{\"weight\":10}", "io.bfq.weight=10|io.weight=1", "io" },
         { "\"blockIO\":{\"weight\":1000}", "io.bfq.weight=1000|io.weight=10000", "io" },
         { "\"blockIO\":{\"weightDevice\":[{\"major\":8,\"minor\":16,\"weight\":100}]}", "io.bfq.weight=8:16_100|io.weight=8:16_910", "io" },
-        { "\"blockIO\":{\"throttleReadBpsDevice\":[{\"major\":8,\"minor\":0,\"rate\":5}],\"throttleWriteBpsDevice\":[{\"major\":8,\"minor\":1,\"rate\":6}],"
-          "\"throttleReadIOPSDevice\":[{\"major\":8,\"minor\":2,\"rate\":7}],\"throttleWriteIOPSDevice\":[{\"major\":8,\"minor\":3,\"rate\":0}]}",
+        { "\"blockIO\":{\"throttleReadBpsDevice\":[{\"major\":8,\"minor\":0,\"rate\":5}],\"throttleWriteBpsDevice\":[{\"major\":8,"
+          "\"minor\":1,\"rate\":6}],"
+          "\"throttleReadIOPSDevice\":[{\"major\":8,\"minor\":2,\"rate\":7}],\"throttleWriteIOPSDevice\":[{\"major\":8,\"minor\":3,"
+          "\"rate\":0}]}",
           "io.max=8:0_rbps=5 io.max=8:1_wbps=6 io.max=8:2_riops=7 io.max=8:3_wiops=max", "io" },
         { "\"hugepageLimits\":[{\"pageSize\":\"2MB\",\"limit\":4}]", "hugetlb.2MB.max=4 hugetlb.2MB.rsvd.max?=4", "hugetlb" },
         { "\"rdma\":{\"b\":{\"hcaObjects\":2},\"a\":{\"hcaHandles\":1}}", "rdma.max=a_hca_handle=1 rdma.max=b_hca_object=2", "rdma" },
@@ -79,8 +82,8 @@ static void each_object_becomes_these_writes(void **state) {
                 for (size_t k = 0; k < cgroup.n_controllers; k++)
                         str_printf(&controllers, "%s%s", k ? " " : "", cgroup.controllers[k]);
                 if (!streq(writes.text ?: "", rows[i].writes) || !streq(controllers.text ?: "", rows[i].controllers)) {
-                        print_error("%s\n gave      %s [%s]\n and not   %s [%s]\n", rows[i].resources, writes.text ?: "", controllers.text ?: "",
-                                    rows[i].writes, rows[i].controllers);
+                        print_error("%s\n gave      %s [%s]\n and not   %s [%s]\n", rows[i].resources, writes.text ?: "",
+                                    controllers.text ?: "", rows[i].writes, rows[i].controllers);
                         abort();
                 }
                 assert_int_equal(cgroup.n_accounting, 4);
@@ -92,7 +95,8 @@ static void an_update_says_when_use_must_be_looked_at(void **state) {
         struct plan_cgroup cgroup = { 0 };
 
         (void)state;
-        decode(&oci_linux_resources_type, "{\"memory\":{\"limit\":5,\"checkBeforeUpdate\":true},\"devices\":[{\"allow\":false,\"access\":\"rwm\"}]}", &resources);
+        decode(&oci_linux_resources_type,
+               "{\"memory\":{\"limit\":5,\"checkBeforeUpdate\":true},\"devices\":[{\"allow\":false,\"access\":\"rwm\"}]}", &resources);
         assert_int_equal(compile_resources(&arena, &resources, "r", &cgroup, &err), 0);
         assert_true(cgroup.check_memory);
         assert_true(cgroup.limit_devices);

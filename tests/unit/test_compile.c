@@ -8,7 +8,8 @@
 /* A config that is fine, with more in one place. */
 #define HEAD "{\"ociVersion\":\"1.3.0\",\"root\":{\"path\":\"rootfs\"},"
 #define ALL(process, top, linux, namespaces) \
-        HEAD "\"process\":{\"cwd\":\"/\",\"args\":[\"sh\"]" process "}" top ",\"linux\":{\"namespaces\":[{\"type\":\"mount\"}" namespaces "]" linux "}}"
+        HEAD "\"process\":{\"cwd\":\"/\",\"args\":[\"sh\"]" process "}" top \
+        ",\"linux\":{\"namespaces\":[{\"type\":\"mount\"}" namespaces "]" linux "}}"
 #define PROCESS(members) ALL("," members, "", "", "")
 #define TOP(members) ALL("", "," members, "", "")
 #define LINUX(members) ALL("", "", "," members, "")
@@ -34,38 +35,45 @@ struct row {
 #define UNSUPPORTED .code = CODE_CAPABILITY_UNSUPPORTED
 
 static const struct row refused[] = {
-        { "no root", "{\"ociVersion\":\"1.3.0\",\"process\":{\"cwd\":\"/\",\"args\":[\"sh\"]},\"linux\":{\"namespaces\":[{\"type\":\"mount\"}]}}",
+        { "no root",
+          "{\"ociVersion\":\"1.3.0\",\"process\":{\"cwd\":\"/\",\"args\":[\"sh\"]},\"linux\":{\"namespaces\":[{\"type\":\"mount\"}]}}",
           "root", "root file system", INVALID },
         { "no process", HEAD "\"linux\":{\"namespaces\":[{\"type\":\"mount\"}]}}", "process", "process to run", INVALID },
         { "no linux", HEAD "\"process\":{\"cwd\":\"/\",\"args\":[\"sh\"]}}", "linux.namespaces", "\"mount\" namespace", INVALID },
 
-        { "nothing to run", HEAD "\"process\":{\"cwd\":\"/\"},\"linux\":{\"namespaces\":[{\"type\":\"mount\"}]}}", "process.args", "program", INVALID },
+        { "nothing to run", HEAD "\"process\":{\"cwd\":\"/\"},\"linux\":{\"namespaces\":[{\"type\":\"mount\"}]}}",
+          "process.args", "program", INVALID },
         { "a scheduler", PROCESS("\"scheduler\":{\"policy\":\"SCHED_OTHER\"}"), "process.scheduler", "not supported", UNSUPPORTED },
-        { "an I/O priority", PROCESS("\"ioPriority\":{\"class\":\"IOPRIO_CLASS_BE\",\"priority\":4}"), "process.ioPriority", "not supported", UNSUPPORTED },
+        { "an I/O priority", PROCESS("\"ioPriority\":{\"class\":\"IOPRIO_CLASS_BE\",\"priority\":4}"),
+          "process.ioPriority", "not supported", UNSUPPORTED },
         { "an affinity", PROCESS("\"execCPUAffinity\":{\"initial\":\"0\"}"), "process.execCPUAffinity", "not supported", UNSUPPORTED },
-        { "a umask of more than nine bits", PROCESS("\"user\":{\"uid\":0,\"gid\":0,\"umask\":512}"), "process.user.umask", "found 512", INVALID },
-        { "a soft limit above the hard one", PROCESS("\"rlimits\":[{\"type\":\"RLIMIT_NOFILE\",\"soft\":2,\"hard\":1}]"), "process.rlimits[0]",
-          "RLIMIT_NOFILE, 2, is above the hard one, 1", INVALID },
-        { "a limit twice", PROCESS("\"rlimits\":[{\"type\":\"RLIMIT_NOFILE\",\"soft\":1,\"hard\":1},{\"type\":\"RLIMIT_NOFILE\",\"soft\":1,\"hard\":1}]"),
+        { "a umask of more than nine bits", PROCESS("\"user\":{\"uid\":0,\"gid\":0,\"umask\":512}"),
+          "process.user.umask", "found 512", INVALID },
+        { "a soft limit above the hard one", PROCESS("\"rlimits\":[{\"type\":\"RLIMIT_NOFILE\",\"soft\":2,\"hard\":1}]"),
+          "process.rlimits[0]", "RLIMIT_NOFILE, 2, is above the hard one, 1", INVALID },
+        { "a limit twice",
+          PROCESS("\"rlimits\":[{\"type\":\"RLIMIT_NOFILE\",\"soft\":1,\"hard\":1},{\"type\":\"RLIMIT_NOFILE\",\"soft\":1,\"hard\":1}]"),
           "process.rlimits[1]", "RLIMIT_NOFILE is given twice", INVALID },
 
-        { "a namespace twice", ALL("", "", "", ",{\"type\":\"pid\"},{\"type\":\"pid\",\"path\":\"/p\"}"), "linux.namespaces[2]", "pid namespace is given twice",
-          INVALID },
-        { "no mount namespace", HEAD "\"process\":{\"cwd\":\"/\",\"args\":[\"sh\"]},\"linux\":{\"namespaces\":[{\"type\":\"pid\"}]}}", "linux.namespaces",
-          "\"mount\" namespace", INVALID },
-        { "a joined mount namespace", HEAD "\"process\":{\"cwd\":\"/\",\"args\":[\"sh\"]},\"linux\":{\"namespaces\":[{\"type\":\"mount\",\"path\":\"/n\"}]}}",
+        { "a namespace twice", ALL("", "", "", ",{\"type\":\"pid\"},{\"type\":\"pid\",\"path\":\"/p\"}"),
+          "linux.namespaces[2]", "pid namespace is given twice", INVALID },
+        { "no mount namespace", HEAD "\"process\":{\"cwd\":\"/\",\"args\":[\"sh\"]},\"linux\":{\"namespaces\":[{\"type\":\"pid\"}]}}",
+          "linux.namespaces", "\"mount\" namespace", INVALID },
+        { "a joined mount namespace",
+          HEAD "\"process\":{\"cwd\":\"/\",\"args\":[\"sh\"]},\"linux\":{\"namespaces\":[{\"type\":\"mount\",\"path\":\"/n\"}]}}",
           "linux.namespaces", "cannot be joined", UNSUPPORTED },
         { "clock offsets", LINUX("\"timeOffsets\":{\"monotonic\":{\"secs\":1}}"), "linux.timeOffsets", "not supported", UNSUPPORTED },
         { "the host's name", TOP("\"hostname\":\"h\""), "hostname", "\"uts\" namespace", INVALID },
         { "the host's domain", TOP("\"domainname\":\"d\""), "domainname", "\"uts\" namespace", INVALID },
-        { "a name too long", ALL("", ",\"hostname\":\"0123456789012345678901234567890123456789012345678901234567890123x\"", "", ",{\"type\":\"uts\"}"), "hostname",
-          "at most 64 bytes, found 65", INVALID },
+        { "a name too long",
+          ALL("", ",\"hostname\":\"0123456789012345678901234567890123456789012345678901234567890123x\"", "", ",{\"type\":\"uts\"}"),
+          "hostname", "at most 64 bytes, found 65", INVALID },
         { "RDT", LINUX("\"intelRdt\":{}"), "linux.intelRdt", "not supported", UNSUPPORTED },
         { "a network device", LINUX("\"netDevices\":{\"eth0\":{}}"), "linux.netDevices", "not supported", UNSUPPORTED },
         { "a memory policy", LINUX("\"memoryPolicy\":{\"mode\":\"MPOL_DEFAULT\"}"), "linux.memoryPolicy", "not supported", UNSUPPORTED },
         { "a personality", LINUX("\"personality\":{\"domain\":\"LINUX32\"}"), "linux.personality", "not supported", UNSUPPORTED },
-        { "a Sage rule", TOP("\"annotations\":{\"a\":\"b\",\"sage.sandbox.network.mode\":\"none\"}"), "annotations[\"sage.sandbox.network.mode\"]", "not supported",
-          UNSUPPORTED },
+        { "a Sage rule", TOP("\"annotations\":{\"a\":\"b\",\"sage.sandbox.network.mode\":\"none\"}"),
+          "annotations[\"sage.sandbox.network.mode\"]", "not supported", UNSUPPORTED },
         { "a handler", TOP("\"annotations\":{\"run.oci.handler\":\"krun\"}"), "annotations[\"run.oci.handler\"]", "krun", UNSUPPORTED },
 
         { "maps without a namespace", LINUX(MAPS), "linux.uidMappings", "\"user\" namespace", INVALID },
@@ -74,89 +82,118 @@ static const struct row refused[] = {
         { "an id shared inside", UIDS(RANGE(0, 100, 10) "," RANGE(9, 200, 1)), "linux.uidMappings", "share the containerID 9", INVALID },
         { "an id shared outside", UIDS(RANGE(50, 100, 10) "," RANGE(0, 109, 50)), "linux.uidMappings", "share the hostID 109", INVALID },
         { "a range beyond the last id", USERNS(HUGE_UID), "linux.uidMappings[0].size", "found 4294967295", INVALID },
-        { "a user without a map", ALL(",\"user\":{\"uid\":65536,\"gid\":0}", "", "," MAPS, ",{\"type\":\"user\"}"), "process.user.uid", "65536 is not in", INVALID },
-        { "a group without a map", ALL(",\"user\":{\"uid\":0,\"gid\":65536}", "", "," MAPS, ",{\"type\":\"user\"}"), "process.user.gid", "65536 is not in", INVALID },
+        { "a user without a map", ALL(",\"user\":{\"uid\":65536,\"gid\":0}", "", "," MAPS, ",{\"type\":\"user\"}"),
+          "process.user.uid", "65536 is not in", INVALID },
+        { "a group without a map", ALL(",\"user\":{\"uid\":0,\"gid\":65536}", "", "," MAPS, ",{\"type\":\"user\"}"),
+          "process.user.gid", "65536 is not in", INVALID },
         { "groups without a map", ALL(",\"user\":{\"uid\":0,\"gid\":0,\"additionalGids\":[1,70000]}", "", "," MAPS, ",{\"type\":\"user\"}"),
           "process.user.additionalGids[1]", "70000 is not in", INVALID },
-        { "groups that an own map forbids", ALL(",\"user\":{\"uid\":0,\"gid\":0,\"additionalGids\":[0]}", "",
-          ",\"uidMappings\":[" RANGE(0, 1000, 1) "],\"gidMappings\":[" RANGE(0, 1000, 1) "]", ",{\"type\":\"user\"}"), "process.user.additionalGids",
-          "/etc/subgid", UNSUPPORTED, &user_host },
-        { "devpts' group without a map", ALL("", ",\"mounts\":[{\"destination\":\"/dev/pts\",\"type\":\"devpts\",\"options\":[\"newinstance\",\"gid=5\"]}]",
-          ",\"uidMappings\":[" RANGE(0, 1000, 1) "],\"gidMappings\":[" RANGE(0, 1000, 1) "]", ",{\"type\":\"user\"}"), "mounts[0].options[1]",
-          "gid=5: this id is not in linux.gidMappings", INVALID, &user_host },
+        { "groups that an own map forbids",
+          ALL(",\"user\":{\"uid\":0,\"gid\":0,\"additionalGids\":[0]}", "", ",\"uidMappings\":[" RANGE(0, 1000, 1) "],"
+          "\"gidMappings\":[" RANGE(0, 1000, 1) "]", ",{\"type\":\"user\"}"),
+          "process.user.additionalGids", "/etc/subgid", UNSUPPORTED, &user_host },
+        { "devpts' group without a map",
+          ALL("", ",\"mounts\":[{\"destination\":\"/dev/pts\",\"type\":\"devpts\",\"options\":[\"newinstance\",\"gid=5\"]}]", ","
+          "\"uidMappings\":[" RANGE(0, 1000, 1) "],\"gidMappings\":[" RANGE(0, 1000, 1) "]", ",{\"type\":\"user\"}"),
+          "mounts[0].options[1]", "gid=5: this id is not in linux.gidMappings", INVALID, &user_host },
 
-        { "a mount over the root", TOP("\"mounts\":[{\"destination\":\"/./\",\"type\":\"tmpfs\"}]"), "mounts[0].destination", "below the container's root", INVALID },
-        { "a mount over the root by a detour", TOP("\"mounts\":[{\"destination\":\"a/../..\",\"type\":\"tmpfs\"}]"), "mounts[0].destination", "root", INVALID },
+        { "a mount over the root", TOP("\"mounts\":[{\"destination\":\"/./\",\"type\":\"tmpfs\"}]"),
+          "mounts[0].destination", "below the container's root", INVALID },
+        { "a mount over the root by a detour", TOP("\"mounts\":[{\"destination\":\"a/../..\",\"type\":\"tmpfs\"}]"),
+          "mounts[0].destination", "root", INVALID },
         { "neither type nor bind", MOUNT("\"options\":[\"ro\"]"), "mounts[0].type", "type of file system", INVALID },
         { "the type none without bind", MOUNT("\"type\":\"none\""), "mounts[0].type", "type of file system", INVALID },
         { "a bind of nothing", MOUNT("\"options\":[\"bind\"]"), "mounts[0].source", "path to bind", INVALID },
-        { "a bind with a file system's option", OPTIONS("\"bind\",\"size=1m\",\"ro\",\"mode=0\""), "mounts[0].options", "\"size=1m,mode=0\" is for a file system",
-          INVALID },
-        { "a remount of a bind with one", OPTIONS("\"bind\",\"remount\",\"mode=0\""), "mounts[0].options", "is for a file system", INVALID },
+        { "a bind with a file system's option", OPTIONS("\"bind\",\"size=1m\",\"ro\",\"mode=0\""),
+          "mounts[0].options", "\"size=1m,mode=0\" is for a file system", INVALID },
+        { "a remount of a bind with one", OPTIONS("\"bind\",\"remount\",\"mode=0\""),
+          "mounts[0].options", "is for a file system", INVALID },
         { "a bind with tmpcopyup", OPTIONS("\"bind\",\"tmpcopyup\""), "mounts[0].options", "is for a tmpfs", INVALID },
-        { "proc with tmpcopyup", MOUNT("\"type\":\"proc\",\"options\":[\"tmpcopyup\"]"), "mounts[0].options", "tmpfs, not for proc", INVALID },
-        { "tmpfs with copy-symlink", MOUNT("\"type\":\"tmpfs\",\"options\":[\"copy-symlink\"]"), "mounts[0].options", "copy-symlink is for a bind", INVALID },
-        { "tmpfs with src-nofollow", MOUNT("\"type\":\"tmpfs\",\"options\":[\"src-nofollow\"]"), "mounts[0].options", "src-nofollow is for a bind", INVALID },
-        { "two kinds of propagation", OPTIONS("\"bind\",\"slave\",\"shared\""), "mounts[0].options", "one kind of propagation", UNSUPPORTED },
-        { "options of the whole cgroup hierarchy", MOUNT("\"type\":\"cgroup2\",\"options\":[\"nsdelegate\"]"), "mounts[0].options", "whole host", UNSUPPORTED },
+        { "proc with tmpcopyup", MOUNT("\"type\":\"proc\",\"options\":[\"tmpcopyup\"]"),
+          "mounts[0].options", "tmpfs, not for proc", INVALID },
+        { "tmpfs with copy-symlink", MOUNT("\"type\":\"tmpfs\",\"options\":[\"copy-symlink\"]"),
+          "mounts[0].options", "copy-symlink is for a bind", INVALID },
+        { "tmpfs with src-nofollow", MOUNT("\"type\":\"tmpfs\",\"options\":[\"src-nofollow\"]"),
+          "mounts[0].options", "src-nofollow is for a bind", INVALID },
+        { "two kinds of propagation", OPTIONS("\"bind\",\"slave\",\"shared\""),
+          "mounts[0].options", "one kind of propagation", UNSUPPORTED },
+        { "options of the whole cgroup hierarchy", MOUNT("\"type\":\"cgroup2\",\"options\":[\"nsdelegate\"]"),
+          "mounts[0].options", "whole host", UNSUPPORTED },
         { "idmap without maps", OPTIONS("\"bind\",\"idmap\""), "mounts[0].options", "needs uidMappings and gidMappings", INVALID },
-        { "idmap of half", MOUNT("\"source\":\"/s\",\"options\":[\"bind\",\"idmap\"],\"uidMappings\":" MAP), "mounts[0].gidMappings", "both", INVALID },
+        { "idmap of half", MOUNT("\"source\":\"/s\",\"options\":[\"bind\",\"idmap\"],\"uidMappings\":" MAP),
+          "mounts[0].gidMappings", "both", INVALID },
         { "idmap of tmpfs", MOUNT("\"type\":\"tmpfs\",\"options\":[\"idmap\"]"), "mounts[0].options", "only a bind", INVALID },
         { "maps of tmpfs", MOUNT("\"type\":\"tmpfs\",\"uidMappings\":" MAP), "mounts[0].uidMappings", "only a bind", INVALID },
         { "crun's idmap, wrong", OPTIONS("\"bind\",\"idmap=uids=0-1;gids=0-1-1\""), "mounts[0].options", "expected idmap=uids=", INVALID },
-        { "crun's idmap, twice the users", OPTIONS("\"bind\",\"idmap=uids=0-1-1;uids=0-1-1\""), "mounts[0].options", "expected idmap=uids=", INVALID },
+        { "crun's idmap, twice the users", OPTIONS("\"bind\",\"idmap=uids=0-1-1;uids=0-1-1\""),
+          "mounts[0].options", "expected idmap=uids=", INVALID },
         { "crun's idmap, relative", OPTIONS("\"bind\",\"idmap=uids=@0-1-1\""), "mounts[0].options", "absolute", UNSUPPORTED },
-        { "crun's idmap, an id twice", OPTIONS("\"bind\",\"idmap=uids=0-1-5#4-9-1;gids=0-1-1\""), "mounts[0].options", "share the containerID 4", INVALID },
+        { "crun's idmap, an id twice", OPTIONS("\"bind\",\"idmap=uids=0-1-5#4-9-1;gids=0-1-1\""),
+          "mounts[0].options", "share the containerID 4", INVALID },
         { "a label that ends itself", LINUX("\"mountLabel\":\"a\\\"b\""), "linux.mountLabel", "quotation mark", INVALID },
 
         { "a device without a number", DEVICE("\"type\":\"c\",\"minor\":1"), "linux.devices[0].major", "required", INVALID },
         { "a device without the other", DEVICE("\"type\":\"b\",\"major\":1"), "linux.devices[0].minor", "required", INVALID },
-        { "a major number of 13 bits", DEVICE("\"type\":\"u\",\"major\":4096,\"minor\":0"), "linux.devices[0].major", "0 to 4095, found 4096", INVALID },
+        { "a major number of 13 bits", DEVICE("\"type\":\"u\",\"major\":4096,\"minor\":0"),
+          "linux.devices[0].major", "0 to 4095, found 4096", INVALID },
         { "a minor number below 0", DEVICE("\"type\":\"c\",\"major\":1,\"minor\":-1"), "linux.devices[0].minor", "found -1", INVALID },
         { "a mode of 13 bits", DEVICE("\"type\":\"p\",\"fileMode\":65536"), "linux.devices[0].fileMode", "found 65536", INVALID },
-        { "two devices of one name", LINUX("\"devices\":[{\"path\":\"/dev/x\",\"type\":\"c\",\"major\":1,\"minor\":1},{\"path\":\"/dev/y\",\"type\":\"p\"},"
-          "{\"path\":\"/dev/x\",\"type\":\"c\",\"major\":1,\"minor\":2}]"), "linux.devices[2].path", "another device in linux.devices[0]", INVALID },
-        { "a rule without access", RESOURCES("\"devices\":[{\"allow\":true}]"), "linux.resources.devices[0].access", "one or more of", INVALID },
+        { "two devices of one name",
+          LINUX("\"devices\":[{\"path\":\"/dev/x\",\"type\":\"c\",\"major\":1,\"minor\":1},{\"path\":\"/dev/y\","
+          "\"type\":\"p\"}," "{\"path\":\"/dev/x\",\"type\":\"c\",\"major\":1,\"minor\":2}]"),
+          "linux.devices[2].path", "another device in linux.devices[0]", INVALID },
+        { "a rule without access", RESOURCES("\"devices\":[{\"allow\":true}]"),
+          "linux.resources.devices[0].access", "one or more of", INVALID },
         { "a rule for a number below -1", RESOURCES("\"devices\":[{\"allow\":true,\"access\":\"r\",\"type\":\"c\",\"major\":-2}]"),
           "linux.resources.devices[0].major", "found -2", INVALID },
 
-        { "a sysctl of the host", LINUX("\"sysctl\":{\"kernel.panic\":\"1\"}"), "linux.sysctl[\"kernel.panic\"]", "would change the host", INVALID },
-        { "a sysctl that is a prefix only", LINUX("\"sysctl\":{\"net.\":\"1\"}"), "linux.sysctl[\"net.\"]", "would change the host", INVALID },
-        { "a sysctl that climbs", ALL("", "", ",\"sysctl\":{\"net/../kernel/panic\":\"1\"}", ",{\"type\":\"network\"}"), "linux.sysctl[\"net/../kernel/panic\"]",
-          "would change the host", INVALID },
+        { "a sysctl of the host", LINUX("\"sysctl\":{\"kernel.panic\":\"1\"}"),
+          "linux.sysctl[\"kernel.panic\"]", "would change the host", INVALID },
+        { "a sysctl that is a prefix only", LINUX("\"sysctl\":{\"net.\":\"1\"}"),
+          "linux.sysctl[\"net.\"]", "would change the host", INVALID },
+        { "a sysctl that climbs", ALL("", "", ",\"sysctl\":{\"net/../kernel/panic\":\"1\"}", ",{\"type\":\"network\"}"),
+          "linux.sysctl[\"net/../kernel/panic\"]", "would change the host", INVALID },
         { "a sysctl that climbs with dots", ALL("", "", ",\"sysctl\":{\"net.//.kernel.panic\":\"1\"}", ",{\"type\":\"network\"}"),
           "linux.sysctl[\"net.//.kernel.panic\"]", "would change the host", INVALID },
         { "a sysctl that begins like another", ALL("", "", ",\"sysctl\":{\"kernel.semaphore\":\"1\"}", ",{\"type\":\"ipc\"}"),
           "linux.sysctl[\"kernel.semaphore\"]", "would change the host", INVALID },
-        { "the host's network", LINUX("\"sysctl\":{\"net.ipv4.ip_forward\":\"1\"}"), "linux.sysctl[\"net.ipv4.ip_forward\"]", "host's network namespace", INVALID },
-        { "the host's IPC", LINUX("\"sysctl\":{\"kernel.shmmax\":\"1\"}"), "linux.sysctl[\"kernel.shmmax\"]", "host's IPC namespace", INVALID },
-        { "the host's queues", LINUX("\"sysctl\":{\"fs/mqueue/msg_max\":\"1\"}"), "linux.sysctl[\"fs/mqueue/msg_max\"]", "host's IPC namespace", INVALID },
-        { "the host's user namespace", LINUX("\"sysctl\":{\"user.max_user_namespaces\":\"1\"}"), "linux.sysctl[\"user.max_user_namespaces\"]",
-          "host's user namespace", INVALID },
-        { "the name by sysctl", ALL("", "", ",\"sysctl\":{\"kernel.hostname\":\"x\"}", ",{\"type\":\"uts\"}"), "linux.sysctl[\"kernel.hostname\"]",
-          "\"hostname\"", INVALID },
+        { "the host's network", LINUX("\"sysctl\":{\"net.ipv4.ip_forward\":\"1\"}"),
+          "linux.sysctl[\"net.ipv4.ip_forward\"]", "host's network namespace", INVALID },
+        { "the host's IPC", LINUX("\"sysctl\":{\"kernel.shmmax\":\"1\"}"),
+          "linux.sysctl[\"kernel.shmmax\"]", "host's IPC namespace", INVALID },
+        { "the host's queues", LINUX("\"sysctl\":{\"fs/mqueue/msg_max\":\"1\"}"),
+          "linux.sysctl[\"fs/mqueue/msg_max\"]", "host's IPC namespace", INVALID },
+        { "the host's user namespace", LINUX("\"sysctl\":{\"user.max_user_namespaces\":\"1\"}"),
+          "linux.sysctl[\"user.max_user_namespaces\"]", "host's user namespace", INVALID },
+        { "the name by sysctl", ALL("", "", ",\"sysctl\":{\"kernel.hostname\":\"x\"}", ",{\"type\":\"uts\"}"),
+          "linux.sysctl[\"kernel.hostname\"]", "\"hostname\"", INVALID },
         { "two domains", ALL("", ",\"domainname\":\"a\"", ",\"sysctl\":{\"kernel.domainname\":\"b\"}", ",{\"type\":\"uts\"}"),
           "linux.sysctl[\"kernel.domainname\"]", "differs", INVALID },
 
         { "systemd", LINUX("\"resources\":{}"), "linux.cgroupsPath", "systemd", UNSUPPORTED, NULL, PLAN_CGROUP_MANAGER_SYSTEMD },
-        { "limits without a cgroup", RESOURCES("\"pids\":{\"limit\":5}"), "linux.resources.pids.limit", "disabled", INVALID, NULL, PLAN_CGROUP_MANAGER_DISABLED },
+        { "limits without a cgroup", RESOURCES("\"pids\":{\"limit\":5}"),
+          "linux.resources.pids.limit", "disabled", INVALID, NULL, PLAN_CGROUP_MANAGER_DISABLED },
         { "a cgroup above", LINUX("\"cgroupsPath\":\"/a/../b\""), "linux.cgroupsPath", "\"..\"", INVALID },
         { "the root cgroup", LINUX("\"cgroupsPath\":\"//./\""), "linux.cgroupsPath", "below the root", INVALID },
         { "no cgroup in particular", LINUX("\"cgroupsPath\":\"./.\""), "linux.cgroupsPath", "below the root", INVALID, &user_host },
         { "memory below -1", RESOURCES("\"memory\":{\"limit\":-2}"), "linux.resources.memory.limit", "found -2", INVALID },
         { "swap below -1", RESOURCES("\"memory\":{\"swap\":-2}"), "linux.resources.memory.swap", "found -2", INVALID },
         { "swap without memory", RESOURCES("\"memory\":{\"swap\":1}"), "linux.resources.memory.swap", "needs memory.limit", INVALID },
-        { "swap below memory", RESOURCES("\"memory\":{\"swap\":1,\"limit\":2}"), "linux.resources.memory.swap", "below memory.limit, 2", INVALID },
+        { "swap below memory", RESOURCES("\"memory\":{\"swap\":1,\"limit\":2}"),
+          "linux.resources.memory.swap", "below memory.limit, 2", INVALID },
         { "kernel memory", RESOURCES("\"memory\":{\"kernel\":1}"), "linux.resources.memory.kernel", "cgroup v2", UNSUPPORTED },
         { "TCP memory", RESOURCES("\"memory\":{\"kernelTCP\":1}"), "linux.resources.memory.kernelTCP", "cgroup v2", UNSUPPORTED },
         { "swappiness", RESOURCES("\"memory\":{\"swappiness\":0}"), "linux.resources.memory.swappiness", "cgroup v2", UNSUPPORTED },
-        { "no OOM killer", RESOURCES("\"memory\":{\"disableOOMKiller\":true}"), "linux.resources.memory.disableOOMKiller", "cgroup v2", UNSUPPORTED },
-        { "no hierarchy", RESOURCES("\"memory\":{\"useHierarchy\":false}"), "linux.resources.memory.useHierarchy", "cgroup v2", UNSUPPORTED },
+        { "no OOM killer", RESOURCES("\"memory\":{\"disableOOMKiller\":true}"),
+          "linux.resources.memory.disableOOMKiller", "cgroup v2", UNSUPPORTED },
+        { "no hierarchy", RESOURCES("\"memory\":{\"useHierarchy\":false}"),
+          "linux.resources.memory.useHierarchy", "cgroup v2", UNSUPPORTED },
         { "a tiny quota", RESOURCES("\"cpu\":{\"quota\":999}"), "linux.resources.cpu.quota", "found 999", INVALID },
         { "a quota below -1", RESOURCES("\"cpu\":{\"quota\":-2}"), "linux.resources.cpu.quota", "found -2", INVALID },
         { "a tiny period", RESOURCES("\"cpu\":{\"period\":999}"), "linux.resources.cpu.period", "found 999", INVALID },
         { "a huge period", RESOURCES("\"cpu\":{\"period\":1000001}"), "linux.resources.cpu.period", "found 1000001", INVALID },
-        { "a burst above the quota", RESOURCES("\"cpu\":{\"quota\":1000,\"burst\":1001}"), "linux.resources.cpu.burst", "at most cpu.quota, 1000", INVALID },
+        { "a burst above the quota", RESOURCES("\"cpu\":{\"quota\":1000,\"burst\":1001}"),
+          "linux.resources.cpu.burst", "at most cpu.quota, 1000", INVALID },
         { "half idle", RESOURCES("\"cpu\":{\"idle\":2}"), "linux.resources.cpu.idle", "found 2", INVALID },
         { "real time", RESOURCES("\"cpu\":{\"realtimeRuntime\":1}"), "linux.resources.cpu.realtimeRuntime", "cgroup v2", UNSUPPORTED },
         { "its period", RESOURCES("\"cpu\":{\"realtimePeriod\":1}"), "linux.resources.cpu.realtimePeriod", "cgroup v2", UNSUPPORTED },
@@ -167,19 +204,23 @@ static const struct row refused[] = {
           "linux.resources.blockIO.weightDevice[0].weight", "found 1001", INVALID },
         { "a device's leaf's weight", RESOURCES("\"blockIO\":{\"weightDevice\":[{\"major\":8,\"minor\":0,\"leafWeight\":10}]}"),
           "linux.resources.blockIO.weightDevice[0].leafWeight", "cgroup v2", UNSUPPORTED },
-        { "a device without a weight", RESOURCES("\"blockIO\":{\"weightDevice\":[{\"major\":8,\"minor\":0}]}"), "linux.resources.blockIO.weightDevice[0]",
-          "expected a weight", INVALID },
+        { "a device without a weight", RESOURCES("\"blockIO\":{\"weightDevice\":[{\"major\":8,\"minor\":0}]}"),
+          "linux.resources.blockIO.weightDevice[0]", "expected a weight", INVALID },
         { "a network class", RESOURCES("\"network\":{\"classID\":1}"), "linux.resources.network.classID", "cgroup v2", UNSUPPORTED },
-        { "a network priority", RESOURCES("\"network\":{\"priorities\":[{\"name\":\"e\",\"priority\":1}]}"), "linux.resources.network.priorities", "cgroup v2",
-          UNSUPPORTED },
+        { "a network priority", RESOURCES("\"network\":{\"priorities\":[{\"name\":\"e\",\"priority\":1}]}"),
+          "linux.resources.network.priorities", "cgroup v2", UNSUPPORTED },
         { "an empty RDMA limit", RESOURCES("\"rdma\":{\"m\":{}}"), "linux.resources.rdma[\"m\"]", "hcaHandles or hcaObjects", INVALID },
-        { "a file elsewhere", RESOURCES("\"unified\":{\"../memory.max\":\"1\"}"), "linux.resources.unified[\"../memory.max\"]", "name of a cgroup file", INVALID },
-        { "no file of a controller", RESOURCES("\"unified\":{\"memory\":\"1\"}"), "linux.resources.unified[\"memory\"]", "name of a cgroup file", INVALID },
-        { "somebody's process", RESOURCES("\"unified\":{\"cgroup.procs\":\"1\"}"), "linux.resources.unified[\"cgroup.procs\"]", "no parameter", INVALID },
+        { "a file elsewhere", RESOURCES("\"unified\":{\"../memory.max\":\"1\"}"),
+          "linux.resources.unified[\"../memory.max\"]", "name of a cgroup file", INVALID },
+        { "no file of a controller", RESOURCES("\"unified\":{\"memory\":\"1\"}"),
+          "linux.resources.unified[\"memory\"]", "name of a cgroup file", INVALID },
+        { "somebody's process", RESOURCES("\"unified\":{\"cgroup.procs\":\"1\"}"),
+          "linux.resources.unified[\"cgroup.procs\"]", "no parameter", INVALID },
 
-        { "data for nobody", LINUX("\"seccomp\":{\"defaultAction\":\"SCMP_ACT_ALLOW\",\"listenerMetadata\":\"x\"}"), "linux.seccomp.listenerMetadata",
-          "needs linux.seccomp.listenerPath", INVALID },
-        { "nobody to notify", LINUX("\"seccomp\":{\"defaultAction\":\"SCMP_ACT_ALLOW\",\"syscalls\":[{\"names\":[\"mkdir\"],\"action\":\"SCMP_ACT_NOTIFY\"}]}"),
+        { "data for nobody", LINUX("\"seccomp\":{\"defaultAction\":\"SCMP_ACT_ALLOW\",\"listenerMetadata\":\"x\"}"),
+          "linux.seccomp.listenerMetadata", "needs linux.seccomp.listenerPath", INVALID },
+        { "nobody to notify",
+          LINUX("\"seccomp\":{\"defaultAction\":\"SCMP_ACT_ALLOW\",\"syscalls\":[{\"names\":[\"mkdir\"],\"action\":\"SCMP_ACT_NOTIFY\"}]}"),
           "linux.seccomp.listenerPath", "somebody to notify", INVALID },
 };
 
@@ -296,7 +337,8 @@ static void who_writes_the_id_maps(void **state) {
         assert_true(plan->ids->use_helpers && !plan->ids->deny_setgroups);
         plan = must_compile(USERNS("\"uidMappings\":[" RANGE(0, 1000, 1) "],\"gidMappings\":[" RANGE(0, 1000, 1) "]"), &root_host);
         assert_false(plan->ids->use_helpers || plan->ids->deny_setgroups);
-        plan = must_compile(ALL(",\"user\":{\"uid\":7,\"gid\":7}", "", ",\"uidMappings\":[" RANGE(7, 1000, 1) "],\"gidMappings\":[" RANGE(7, 1000, 1) "]",
+        plan = must_compile(ALL(",\"user\":{\"uid\":7,\"gid\":7}", "", ",\"uidMappings\":[" RANGE(7, 1000, 1) "],\"gidMappings\":[" RANGE(7,
+                1000, 1) "]",
                                 ",{\"type\":\"user\"}"), &user_host);
         assert_true(!plan->ids->use_helpers && plan->ids->deny_setgroups);
         /* A map that is joined is known, and nobody writes it. */
@@ -365,7 +407,8 @@ static void rules_that_allow_everything_need_no_program(void **state) {
 
         (void)state;
         for (size_t i = 0; i < ELEMENTSOF(everything); i++) {
-                const struct plan_cgroup *cgroup = must_compile(arena_printf(&arena, RESOURCES("\"devices\":[%s]"), everything[i]), &root_host)->cgroup;
+                const struct plan_cgroup *cgroup = must_compile(arena_printf(&arena, RESOURCES("\"devices\":[%s]"), everything[i]),
+                                                                &root_host)->cgroup;
 
                 assert_false(cgroup->limit_devices);
                 assert_int_equal(cgroup->n_devices, 0);
@@ -373,7 +416,8 @@ static void rules_that_allow_everything_need_no_program(void **state) {
         for (size_t i = 0; i < ELEMENTSOF(less); i++)
                 assert_true(must_compile(arena_printf(&arena, RESOURCES("\"devices\":[%s]"), less[i]), &root_host)->cgroup->limit_devices);
         /* Rules before one that overrules them all are not carried along. */
-        assert_int_equal(must_compile(RESOURCES("\"devices\":[{\"allow\":true,\"type\":\"c\",\"access\":\"r\"},{\"allow\":false,\"access\":\"rwm\"}]"),
+        assert_int_equal(must_compile(RESOURCES("\"devices\":[{\"allow\":true,\"type\":\"c\",\"access\":\"r\"},{\"allow\":false,"
+                                                "\"access\":\"rwm\"}]"),
                                       &root_host)->cgroup->n_devices, 11);
         /* Without rules a device that was asked for can be used. */
         assert_int_equal(must_compile(DEVICE("\"type\":\"c\",\"major\":10,\"minor\":229"), &root_host)->cgroup->n_devices, 12);
@@ -432,11 +476,15 @@ static void a_given_device_takes_the_place_of_a_default_one(void **state) {
 static void sysfs_is_bound_where_the_network_is_not_the_containers(void **state) {
 #define SYS ",\"mounts\":[{\"destination\":\"/sys\",\"type\":\"sysfs\",\"options\":[\"ro\"]}]"
         (void)state;
-        assert_int_equal(must_compile(TOP("\"mounts\":[{\"destination\":\"/sys\",\"type\":\"sysfs\"}]"), &root_host)->mounts[0].kind, PLAN_MOUNT_KIND_FILESYSTEM);
-        assert_int_equal(must_compile(ALL("", SYS, "," MAPS, ",{\"type\":\"user\"}"), &root_host)->mounts[0].kind, PLAN_MOUNT_KIND_SYSFS_OR_BIND);
-        assert_int_equal(must_compile(ALL("", SYS, "," MAPS, ",{\"type\":\"user\"},{\"type\":\"network\",\"path\":\"/n\"}"), &root_host)->mounts[0].kind,
+        assert_int_equal(must_compile(TOP("\"mounts\":[{\"destination\":\"/sys\",\"type\":\"sysfs\"}]"), &root_host)->mounts[0].kind,
+                         PLAN_MOUNT_KIND_FILESYSTEM);
+        assert_int_equal(must_compile(ALL("", SYS, "," MAPS, ",{\"type\":\"user\"}"), &root_host)->mounts[0].kind,
                          PLAN_MOUNT_KIND_SYSFS_OR_BIND);
-        assert_int_equal(must_compile(ALL("", SYS, "," MAPS, ",{\"type\":\"user\"},{\"type\":\"network\"}"), &root_host)->mounts[0].kind, PLAN_MOUNT_KIND_FILESYSTEM);
+        assert_int_equal(must_compile(ALL("", SYS, "," MAPS, ",{\"type\":\"user\"},{\"type\":\"network\",\"path\":\"/n\"}"),
+                                      &root_host)->mounts[0].kind,
+                         PLAN_MOUNT_KIND_SYSFS_OR_BIND);
+        assert_int_equal(must_compile(ALL("", SYS, "," MAPS, ",{\"type\":\"user\"},{\"type\":\"network\"}"), &root_host)->mounts[0].kind,
+                         PLAN_MOUNT_KIND_FILESYSTEM);
 }
 
 static void sysctls_are_paths_and_name_their_namespace(void **state) {
@@ -451,7 +499,8 @@ static void sysctls_are_paths_and_name_their_namespace(void **state) {
         (void)state;
         for (size_t i = 0; i < ELEMENTSOF(rows); i++) {
                 struct plan_plan *plan = must_compile(arena_printf(&arena, ALL("", "", ",\"sysctl\":{\"%s\":\"1\"}",
-                                                      ",{\"type\":\"network\",\"path\":\"/n\"},{\"type\":\"ipc\"},{\"type\":\"uts\"}"), rows[i].key), &root_host);
+                                                      ",{\"type\":\"network\",\"path\":\"/n\"},{\"type\":\"ipc\"},{\"type\":\"uts\"}"),
+                                                              rows[i].key), &root_host);
 
                 assert_string_equal(plan->sysctls[0].key, rows[i].path);
                 assert_int_equal(plan->sysctls[0].namespace, rows[i].flag);
@@ -468,7 +517,8 @@ static void a_relative_bundle_path_is_below_the_bundle(void **state) {
 }
 
 static void crun_idmap_options_become_maps(void **state) {
-        const struct plan_idmap *map = must_compile(OPTIONS("\"bind\",\"ridmap=uids=0-1-10#10-21-11;gids=0-100-10\""), &root_host)->mounts[0].idmap;
+        const struct plan_idmap *map = must_compile(OPTIONS("\"bind\",\"ridmap=uids=0-1-10#10-21-11;gids=0-100-10\""),
+                                                    &root_host)->mounts[0].idmap;
 
         (void)state;
         assert_true(map->recursive);
@@ -477,7 +527,8 @@ static void crun_idmap_options_become_maps(void **state) {
         assert_int_equal(map->uid_map[1].outside, 21);
         assert_int_equal(map->uid_map[1].count, 11);
         assert_int_equal(map->gid_map[0].outside, 100);
-        map = must_compile(ALL("", ",\"mounts\":[{\"destination\":\"/a\",\"source\":\"/s\",\"options\":[\"bind\",\"idmap\"]}]", "," MAPS, ",{\"type\":\"user\"}"),
+        map = must_compile(ALL("", ",\"mounts\":[{\"destination\":\"/a\",\"source\":\"/s\",\"options\":[\"bind\",\"idmap\"]}]", "," MAPS,
+                               ",{\"type\":\"user\"}"),
                            &root_host)->mounts[0].idmap;
         assert_int_equal(map->n_uid_map + map->n_gid_map, 0);
         assert_false(map->recursive);
@@ -496,7 +547,8 @@ static void without_a_cgroup_nothing_is_limited_and_said_so(void **state) {
         struct plan_plan *plan;
 
         (void)state;
-        assert_int_equal(compile_text(RESOURCES("\"devices\":[{\"allow\":false,\"access\":\"rwm\"}]"), &root_host, PLAN_CGROUP_MANAGER_DISABLED, &plan), 0);
+        assert_int_equal(compile_text(RESOURCES("\"devices\":[{\"allow\":false,\"access\":\"rwm\"}]"), &root_host,
+                                      PLAN_CGROUP_MANAGER_DISABLED, &plan), 0);
         assert_null(plan->cgroup->path);
         assert_false(plan->cgroup->limit_devices);
         assert_int_equal(plan->n_warnings, 1);

@@ -81,12 +81,16 @@ static void what_the_kernel_would_refuse_is_left_out_with_a_warning(void **state
 }
 
 static void the_runtime_cannot_give_what_it_does_not_have(void **state) {
-        static const char config[] = "{\"ociVersion\":\"1.0.0\",\"root\":{\"path\":\"r\"},\"process\":{\"cwd\":\"/\",\"args\":[\"a\"],\"capabilities\":{"
+        static const char config[] = "{\"ociVersion\":\"1.0.0\",\"root\":{\"path\":\"r\"},\"process\":{\"cwd\":\"/\",\"args\":[\"a\"],"
+                                     "\"capabilities\":{"
                 "\"bounding\":[\"CAP_SYS_RESOURCE\"],\"permitted\":[\"CAP_SYS_RESOURCE\"],\"effective\":[\"CAP_SYS_RESOURCE\"],"
-                "\"inheritable\":[\"CAP_SYS_RESOURCE\"],\"ambient\":[\"CAP_SYS_RESOURCE\"]}},\"linux\":{\"namespaces\":[{\"type\":\"mount\"}%s]%s}}";
-        static const char maps[] = ",\"uidMappings\":[{\"containerID\":0,\"hostID\":9,\"size\":9}],\"gidMappings\":[{\"containerID\":0,\"hostID\":9,\"size\":9}]";
+                "\"inheritable\":[\"CAP_SYS_RESOURCE\"],\"ambient\":[\"CAP_SYS_RESOURCE\"]}},"
+                "\"linux\":{\"namespaces\":[{\"type\":\"mount\"}%s]%s}}";
+        static const char maps[] = ",\"uidMappings\":[{\"containerID\":0,\"hostID\":9,\"size\":9}],\"gidMappings\":[{\"containerID\":0,"
+                                   "\"hostID\":9,\"size\":9}]";
         struct facts_identity weak = root_identity;
         struct facts_facts host = root_host;
+        const struct plan_capabilities *sets;
         struct plan_plan *plan;
 
         (void)state;
@@ -94,11 +98,12 @@ static void the_runtime_cannot_give_what_it_does_not_have(void **state) {
         host.identity = &weak;
         assert_int_equal(compile_text(arena_printf(&arena, config, "", ""), &host, PLAN_CGROUP_MANAGER_CGROUPFS, &plan), 0);
         assert_true(plan->process->capabilities->bounding == BIT(24)); /* not to drop it is no gift */
-        assert_true((plan->process->capabilities->permitted | plan->process->capabilities->effective | plan->process->capabilities->inheritable |
-                     plan->process->capabilities->ambient) == 0);
+        sets = plan->process->capabilities;
+        assert_true((sets->permitted | sets->effective | sets->inheritable | sets->ambient) == 0);
         assert_int_equal(plan->process->n_warnings, 1);
         /* In a user namespace of its own a process has all of them. */
-        assert_int_equal(compile_text(arena_printf(&arena, config, ",{\"type\":\"user\"}", maps), &host, PLAN_CGROUP_MANAGER_CGROUPFS, &plan), 0);
+        assert_int_equal(compile_text(arena_printf(&arena, config, ",{\"type\":\"user\"}", maps), &host, PLAN_CGROUP_MANAGER_CGROUPFS,
+                                      &plan), 0);
         assert_true(plan->process->capabilities->ambient == BIT(24));
         assert_int_equal(plan->process->n_warnings, 0);
 }
@@ -184,9 +189,11 @@ static void the_callers_groups_take_the_place_of_given_ones(void **state) {
         struct plan_plan *plan;
 
         (void)state;
-        assert_int_equal(compile_text("{\"ociVersion\":\"1.0.0\",\"root\":{\"path\":\"r\"},\"annotations\":{\"run.oci.keep_original_groups\":\"1\"},"
+        assert_int_equal(compile_text("{\"ociVersion\":\"1.0.0\",\"root\":{\"path\":\"r\"},"
+                                      "\"annotations\":{\"run.oci.keep_original_groups\":\"1\"},"
                                       "\"process\":{\"cwd\":\"/\",\"args\":[\"a\"],\"user\":{\"uid\":0,\"gid\":0,\"additionalGids\":[5]}},"
-                                      "\"linux\":{\"namespaces\":[{\"type\":\"mount\"}]}}", &root_host, PLAN_CGROUP_MANAGER_CGROUPFS, &plan), 0);
+                                      "\"linux\":{\"namespaces\":[{\"type\":\"mount\"}]}}", &root_host, PLAN_CGROUP_MANAGER_CGROUPFS,
+                                              &plan), 0);
         assert_true(plan->process->keep_groups);
         assert_int_equal(plan->process->n_groups, 0);
 }

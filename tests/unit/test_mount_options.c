@@ -23,11 +23,15 @@ static struct mount_options parse(const char *list) {
 
 /* config.md, "Linux mount options": the table's first column, and what crun adds. */
 static const char *const known[] = {
-        "async", "atime", "bind", "defaults", "dev", "diratime", "dirsync", "exec", "iversion", "lazytime", "loud", "mand", "noatime", "nodev",
-        "nodiratime", "noexec", "noiversion", "nolazytime", "nomand", "norelatime", "nostrictatime", "nosuid", "nosymfollow", "private", "ratime",
+        "async", "atime", "bind", "defaults", "dev", "diratime", "dirsync", "exec", "iversion", "lazytime", "loud", "mand", "noatime",
+                "nodev",
+        "nodiratime", "noexec", "noiversion", "nolazytime", "nomand", "norelatime", "nostrictatime", "nosuid", "nosymfollow", "private",
+                "ratime",
         "rbind", "rdev", "rdiratime", "relatime", "remount", "rexec", "rnoatime", "rnodev", "rnodiratime", "rnoexec", "rnorelatime",
-        "rnostrictatime", "rnosuid", "rnosymfollow", "ro", "rprivate", "rrelatime", "rro", "rrw", "rshared", "rslave", "rstrictatime", "rsuid",
-        "rsymfollow", "runbindable", "rw", "shared", "silent", "slave", "strictatime", "suid", "symfollow", "sync", "tmpcopyup", "unbindable",
+        "rnostrictatime", "rnosuid", "rnosymfollow", "ro", "rprivate", "rrelatime", "rro", "rrw", "rshared", "rslave", "rstrictatime",
+                "rsuid",
+        "rsymfollow", "runbindable", "rw", "shared", "silent", "slave", "strictatime", "suid", "symfollow", "sync", "tmpcopyup",
+                "unbindable",
         "idmap", "ridmap", "copy-symlink", "src-nofollow", "dest-nofollow",
 };
 
@@ -78,7 +82,8 @@ static void flags_and_attributes_say_the_same_and_the_later_word_counts(void **s
                 { "strictatime noatime", MS_NOATIME, MOUNT_ATTR_NOATIME, MOUNT_ATTR__ATIME },
                 { "noatime nodiratime atime", MS_NODIRATIME, MOUNT_ATTR_NODIRATIME, MOUNT_ATTR__ATIME },
                 { "strictatime nostrictatime", 0, 0, MOUNT_ATTR__ATIME },
-                { "sync dirsync mand iversion lazytime silent", MS_SYNCHRONOUS | MS_DIRSYNC | MS_MANDLOCK | MS_I_VERSION | MS_LAZYTIME | MS_SILENT, 0, 0 },
+                { "sync dirsync mand iversion lazytime silent",
+                  MS_SYNCHRONOUS | MS_DIRSYNC | MS_MANDLOCK | MS_I_VERSION | MS_LAZYTIME | MS_SILENT, 0, 0 },
                 { "sync mand iversion lazytime silent async nomand noiversion nolazytime loud", 0, 0, 0 },
                 { "defaults", 0, 0, 0 },
         };
@@ -88,7 +93,8 @@ static void flags_and_attributes_say_the_same_and_the_later_word_counts(void **s
                 struct mount_options o = parse(rows[i].options);
 
                 if (o.flags != rows[i].flags || o.attributes_set != rows[i].set || o.attributes_clear != rows[i].clear) {
-                        print_error("%s: %#lx %#lx %#lx\n", rows[i].options, (long)o.flags, (long)o.attributes_set, (long)o.attributes_clear);
+                        print_error("%s: %#lx %#lx %#lx\n", rows[i].options, (long)o.flags, (long)o.attributes_set,
+                                    (long)o.attributes_clear);
                         abort();
                 }
                 /* The recursive words are the same attributes. */
