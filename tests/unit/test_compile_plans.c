@@ -3,6 +3,7 @@
 #include "compile.h"
 
 #include "base/file.h"
+#include "cmd/features_list.h"
 #include "cmd/plan_view.h"
 #include "cmd/spec_default.h"
 
@@ -161,6 +162,30 @@ static void spec_writes_the_default_configs(void **state) {
         }
 }
 
+/* What engines read of it: the versions, "rro" among the options, idmap (CRI-O); and that nothing is claimed which compile() refuses. */
+static void features_are_what_the_tables_say(void **state) {
+        _cleanup_str_ struct str text = { 0 };
+        struct oci_features *f;
+        bool rro = false;
+
+        (void)state;
+        assert_int_equal(features_list(&arena, &f, &err), 0);
+        assert_int_equal(spec_encode(&oci_features_type, f, &text, 0, &err), 0);
+        for (size_t i = 0; i < f->n_mount_options; i++)
+                rro |= streq(f->mount_options[i], "rro");
+        assert_true(rro);
+        assert_true(f->linux->mount_extensions->idmap->enabled && f->linux->cgroup->v2 && f->linux->seccomp->enabled);
+        assert_false(f->linux->cgroup->v1 || f->linux->cgroup->systemd || f->linux->cgroup->systemd_user);
+        assert_false(f->linux->intel_rdt->enabled || f->linux->net_devices->enabled);
+        assert_null(f->linux->memory_policy);
+        assert_int_equal(f->linux->n_namespaces, 8);
+        assert_int_equal(f->linux->n_capabilities, 41);
+        assert_string_equal(f->linux->capabilities[40], "CAP_CHECKPOINT_RESTORE");
+        assert_int_equal(f->n_hooks, 6);
+        assert_non_null(strstr(text.text, "\"ociVersionMin\":\"1.0.0\",\"ociVersionMax\":\"1.3.0\""));
+        assert_true(f->linux->seccomp->n_archs > 0 && f->linux->seccomp->n_actions == 9 && f->linux->seccomp->n_operators == 7);
+}
+
 #define TEST(name) cmocka_unit_test_teardown(name, free_arena)
 
 int main(void) {
@@ -169,6 +194,7 @@ int main(void) {
                 TEST(each_plan_reads_so_for_a_person),
                 TEST(a_plan_survives_being_written_down),
                 TEST(spec_writes_the_default_configs),
+                TEST(features_are_what_the_tables_say),
         };
 
         return RUN_TESTS(tests);
