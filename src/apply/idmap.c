@@ -8,7 +8,11 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/arena.h"
+#include "base/fd.h"
 #include "base/file.h"
+#include "base/process.h"
+#include "base/signals.h"
 #include "base/str.h"
 
 static int write_file(pid_t pid, const char *name, const char *text, size_t size, struct error *err) {
@@ -28,9 +32,43 @@ static int write_map(pid_t pid, const char *name, const struct plan_id_range *ra
         return text.size ? write_file(pid, name, text.text, text.size, err) : 0;
 }
 
+/* newuidmap(1) and newgidmap(1) are set-user-ID root and let an ordinary user map the ranges that subuid(5) gives it. */
+static int run_helper(const char *helper, pid_t pid, const struct plan_id_range *ranges, size_t n, struct error *err) {
+        _cleanup_arena_ struct arena arena = { 0 };
+        char **argv = arena_array(&arena, char *, 3 + 3 * n);
+        _cleanup_close_ int pidfd = -1;
+        int status = 0, r;
+
+        argv[0] = arena_strdup(&arena, helper);
+        argv[1] = arena_printf(&arena, "%d", pid);
+        for (size_t i = 0; i < n; i++) {
+                argv[2 + 3 * i] = arena_printf(&arena, "%u", ranges[i].inside);
+                argv[3 + 3 * i] = arena_printf(&arena, "%u", ranges[i].outside);
+                argv[4 + 3 * i] = arena_printf(&arena, "%u", ranges[i].count);
+        }
+        r = process_clone(0, -1, &pidfd);
+        if (r == 0) {
+                (void)signals_reset();
+                execvp(helper, argv);
+                _exit(127);
+        }
+        if (r < 0 || (r = process_reap(pidfd, &status)) < 0)
+                return fail_errno(err, CODE_LAUNCH_FAILED, -r, helper, "cannot run this helper");
+        if (status == 127)
+                return fail(err, CODE_CAPABILITY_UNSUPPORTED, ENOENT, helper, "not found: install it (package uidmap), or map only your own id");
+        if (status != 0)
+                return fail(err, CODE_LAUNCH_FAILED, EPERM, helper, "refused the id map (status %d); /etc/subuid and /etc/subgid list what is yours", status);
+        return 0;
+}
+
 int idmap_write(pid_t pid, const struct plan_ids *ids, struct error *err) {
         int r;
 
+        if (ids->use_helpers) {
+                if ((r = run_helper("newuidmap", pid, ids->uid_map, ids->n_uid_map, err)) < 0)
+                        return r;
+                return run_helper("newgidmap", pid, ids->gid_map, ids->n_gid_map, err);
+        }
         /* A process that may drop a supplementary group could open what "group may not" forbids: CVE-2014-8989. */
         if (ids->deny_setgroups && (r = write_file(pid, "setgroups", "deny", 4, err)) < 0)
                 return r;

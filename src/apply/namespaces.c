@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <sys/ioctl.h>
+#include <sys/stat.h>
 
 #include "base/fd.h"
 #include "plan/namespaces.h"
@@ -46,6 +47,30 @@ int namespaces_open(const struct plan_namespaces *namespaces, struct namespace_j
                 joins.n++;
         }
         *ret = joins;
+        return 0;
+}
+
+/* Is FD the namespace of kind FLAG that this process is in? Two descriptors of one namespace have one inode (namespaces(7)). */
+static bool is_own(int fd, uint64_t flag) {
+        static const struct { uint64_t flag; const char *path; } own[] = {
+                { CLONE_NEWNET, "/proc/self/ns/net" }, { CLONE_NEWIPC, "/proc/self/ns/ipc" }, { CLONE_NEWUTS, "/proc/self/ns/uts" },
+                { CLONE_NEWUSER, "/proc/self/ns/user" },
+        };
+        struct stat joined, ours;
+
+        for (size_t i = 0; i < sizeof own / sizeof *own; i++)
+                if (own[i].flag == flag)
+                        return fstat(fd, &joined) < 0 || stat(own[i].path, &ours) < 0 ||
+                               (joined.st_ino == ours.st_ino && joined.st_dev == ours.st_dev);
+        return false;
+}
+
+int namespaces_check_sysctls(const struct plan_plan *plan, const struct namespace_joins *joins, struct error *err) {
+        for (size_t i = 0; i < plan->n_sysctls; i++)
+                for (unsigned k = 0; k < joins->n; k++)
+                        if (joins->items[k].flag == plan->sysctls[i].namespace && is_own(joins->items[k].fd, joins->items[k].flag))
+                                return fail(err, CODE_CONFIG_INVALID, EPERM, "linux.sysctl", "%s would be set on the host: the %s namespace to join is its own",
+                                            plan->sysctls[i].key, namespace_name(joins->items[k].flag));
         return 0;
 }
 

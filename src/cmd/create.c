@@ -25,7 +25,10 @@ static int run(struct invocation *invocation, int argc, char **argv, int *ret_st
                 .wait_for_start = true,
         };
         *ret_status = 0;
-        return launch(invocation->arena, &request, &launched, err);
+        r = launch(invocation->arena, &request, &launched, err);
+        if (r == 0)
+                create_warn(plan);
+        return r;
 }
 
 const struct command command_create = {

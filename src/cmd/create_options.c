@@ -2,6 +2,7 @@
 
 #include <errno.h>
 
+#include "base/log.h"
 #include "life/protect.h"
 #include "plan/admit.h"
 
@@ -11,6 +12,13 @@ static int check_terminal(const struct create_options *options, const struct pla
         if (plan->process->terminal && detached && !options->console_socket)
                 return fail(err, CODE_CONFIG_INVALID, EINVAL, "process.terminal", "a detached container with a terminal needs --console-socket");
         return 0;
+}
+
+void create_warn(const struct plan_plan *plan) {
+        for (size_t i = 0; i < plan->n_warnings; i++)
+                log_message(LOG_LEVEL_WARNING, "%s", plan->warnings[i]);
+        for (size_t i = 0; i < plan->process->n_warnings; i++)
+                log_message(LOG_LEVEL_WARNING, "%s", plan->process->warnings[i]);
 }
 
 int create_plan(struct invocation *invocation, const struct create_options *options, const char *id, bool detached, struct plan_plan **ret,

@@ -24,3 +24,6 @@ struct create_options {
 /* Plans the bundle, checks what can be checked before anything is touched, and protects our binary if the plan says so. */
 int create_plan(struct invocation *invocation, const struct create_options *options, const char *id, bool detached, struct plan_plan **ret,
                 struct error *err);
+
+/* Tells what the plan could not have, once the container is there: with --log-format json a failure must stay the only line. */
+void create_warn(const struct plan_plan *plan);

@@ -116,11 +116,15 @@ int exec_process(struct invocation *invocation, const struct exec_options *optio
         struct oci_process *process;
         int r;
 
-        if (!options->process)
-                return from_options(invocation, options, args, plan, ret, err);
+        if ((r = facts_need(&host, FACTS_IDENTITY | FACTS_KERNEL, err)) < 0)
+                return r;
+        if (!options->process) {
+                r = from_options(invocation, options, args, plan, ret, err);
+                return r < 0 ? r : compile_process_within(invocation->arena, plan, "process", &host.facts, *ret, err);
+        }
         process = arena_new(invocation->arena, struct oci_process);
         if ((r = bundle_decode(invocation, options->process, &oci_process_type, process, err)) < 0 ||
-            (r = facts_need(&host, FACTS_IDENTITY, err)) < 0)
+            (r = compile_process(invocation->arena, process, "process", &host.facts, ret, err)) < 0)
                 return r;
-        return compile_process(invocation->arena, process, "process", &host.facts, ret, err);
+        return compile_process_within(invocation->arena, plan, "process", &host.facts, *ret, err);
 }

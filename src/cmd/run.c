@@ -48,6 +48,7 @@ static int run(struct invocation *invocation, int argc, char **argv, int *ret_st
         };
         if ((r = launch(invocation->arena, &request, &launched, err)) < 0)
                 return r;
+        create_warn(plan);
         *ret_status = 0;
         return o.detach ? 0 : stay(invocation, &o, &foreground, &launched, ret_status, err);
 }

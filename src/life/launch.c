@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <linux/close_range.h>
 #include <sched.h>
+#include <signal.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -145,7 +146,8 @@ static int prepare_child(struct launch *l, struct error *err) {
         if (child->rendezvous && ((r = make_hook_document(l, OCI_STATUS_CREATING, &child->creating, err)) < 0 ||
                                   (r = make_hook_document(l, OCI_STATUS_CREATED, &child->created, err)) < 0))
                 return r;
-        if ((r = open_sources(l, err)) < 0 || (r = namespaces_open(plan->namespaces, &child->joins, err)) < 0 || (r = sync_open(&child->sync, err)) < 0)
+        if ((r = open_sources(l, err)) < 0 || (r = namespaces_open(plan->namespaces, &child->joins, err)) < 0 ||
+            (r = namespaces_check_sysctls(plan, &child->joins, err)) < 0 || (r = sync_open(&child->sync, err)) < 0)
                 return r;
         return l->request->wait_for_start ? gate_open(l->result.container.dir, &child->gate, err) : 0;
 }
