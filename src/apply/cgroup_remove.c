@@ -93,8 +93,9 @@ static int remove_children(int dir, char name[NAME_MAX + 1]) {
         return n < 0 && errno != ENOENT ? -errno : 0;
 }
 
-/* Removes everything below directory *DIR, which it is again after success, the deepest first. A payload may have nested cgroups thousands deep, so this neither recurses
- * nor holds a descriptor a level: it goes down into a child and back by "..", which in cgroupfs nobody can turn elsewhere. */
+/* Removes everything below directory *DIR, which it is again after success, the deepest first. A payload may have nested cgroups
+ * thousands deep, so this neither recurses nor holds a descriptor a level: it goes down into a child and back by "..", which in cgroupfs
+ * nobody can turn elsewhere. */
 static int remove_below(int *dir, uint64_t deadline) {
         unsigned depth = 0;
 

@@ -1,4 +1,4 @@
-/* The device program: run by a small machine for every kind of request and compared with what the rules say; taken by the kernel; in force. */
+/* The device program: run by a small machine for every kind of request and compared with what the rules say; loaded; in force. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -19,6 +19,7 @@
 #include "apply/cgroup_devices.h"
 #include "base/fd.h"
 #include "base/str.h"
+#include "cgroup_view.h"
 
 #include <cmocka.h>
 
@@ -131,8 +132,8 @@ static void check(const struct plan_device_rule *rules, size_t n, size_t *ret_n)
                                         int want = meaning(rules, n, &request), got = n_program ? run(program, n_program, &request) : 1;
 
                                         if (want != got)
-                                                fail_msg("type %u access %u %u:%u: rules say %d, program %d", type, access, numbers[i], numbers[j],
-                                                         want, got);
+                                                fail_msg("type %u access %u %u:%u: rules say %d, program %d", type, access, numbers[i],
+                                                        numbers[j], want, got);
                                 }
         if (n_program) {
                 int fd = load(program, n_program);
@@ -188,8 +189,12 @@ static void rules_that_allow_everything_need_no_program(void **state) {
 
 static void the_last_rule_decides_each_access(void **state) {
         const struct plan_device_rule rules[] = {
-                rule(true, 0, ANY, ANY, M | R | W), rule(false, CHAR, 1, ANY, W), rule(true, CHAR, 1, 3, W), rule(false, 0, 5, 2, M | R | W),
-                rule(true, BLOCK, 5, 2, R), rule(false, BLOCK, ANY, 7, W | M),
+                rule(true, 0, ANY, ANY, M | R | W),
+                rule(false, CHAR, 1, ANY, W),
+                rule(true, CHAR, 1, 3, W),
+                rule(false, 0, 5, 2, M | R | W),
+                rule(true, BLOCK, 5, 2, R),
+                rule(false, BLOCK, ANY, 7, W | M),
         };
         size_t n;
 
@@ -252,7 +257,7 @@ static double now_us(void) {
 
 static int make_cgroup(char *path, size_t size) {
         snprintf(path, size, "/sys/fs/cgroup/test-devices.%d", getpid());
-        if (access("/sys/fs/cgroup/cgroup.procs", W_OK) < 0 || mkdir(path, 0755) < 0)
+        if (!have_cgroups() || mkdir(path, 0755) < 0)
                 return -1;
         return open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
 }
@@ -318,7 +323,7 @@ static void a_descriptor_of_something_else_is_an_error(void **state) {
         assert_string_equal(err.where, "linux.resources.devices");
 }
 
-int main(void) {
+int main(int argc, char **argv) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test_teardown(the_default_rules_make_a_short_program, free_arena),
                 cmocka_unit_test_teardown(rules_that_allow_everything_need_no_program, free_arena),
@@ -329,5 +334,7 @@ int main(void) {
                 cmocka_unit_test_teardown(a_descriptor_of_something_else_is_an_error, free_arena),
         };
 
+        (void)argc;
+        enter_cgroup_view(argv);
         return cmocka_run_group_tests(tests, NULL, NULL);
 }
