@@ -1,4 +1,4 @@
-/* Making, limiting, killing and removing cgroups. Without a writable cgroup2 hierarchy most of it is skipped. */
+/* Making, limiting, killing and removing cgroups. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -24,8 +24,6 @@
 #include "cgroup_view.h"
 
 #include <cmocka.h>
-
-#define NEED_CGROUPS() do { if (!have_cgroups()) skip(); } while (0)
 
 static struct plan_cgroup nothing; /* no controllers, no limits */
 
@@ -95,7 +93,6 @@ static void missing_components_are_ours(void **state) {
         int fd;
 
         (void)state;
-        NEED_CGROUPS();
         assert_int_equal(ours(path("/a/b/c")), 4);
         fd = create(path("/a"), &nothing);
         close(fd);
@@ -112,7 +109,6 @@ static void a_new_cgroup_takes_a_process_and_goes_with_its_parents(void **state)
         int fd;
 
         (void)state;
-        NEED_CGROUPS();
         fd = create(path("/a/b/c"), &nothing);
         pid = start_in(fd, -1);
         assert_int_equal(cgroup_populated(fd, &populated, &err), 0);
@@ -129,7 +125,6 @@ static void an_empty_cgroup_of_somebody_else_is_used_and_left(void **state) {
         int fd;
 
         (void)state;
-        NEED_CGROUPS();
         assert_int_equal(mkdir(path(""), 0755), 0);
         fd = create(path(""), &nothing);
         close(fd);
@@ -153,7 +148,6 @@ static void a_cgroup_that_others_use_is_refused(void **state) {
         pid_t pid;
 
         (void)state;
-        NEED_CGROUPS();
         fd = create(path("/x"), &nothing);
         pid = start_in(fd, -1);
         assert_not_used(path("/x"));
@@ -173,7 +167,6 @@ static void a_place_for_no_cgroup_is_an_error(void **state) {
         int fd;
 
         (void)state;
-        NEED_CGROUPS();
         assert_true(cgroup_create("/sys/fs/cgroup/cgroup.procs/x", &nothing, &fd, &err) < 0);
         assert_int_equal(err.code, CODE_LAUNCH_FAILED);
         assert_true(cgroup_ours("/sys/fs/cgroup/cgroup.procs/x", &n, &err) < 0);
@@ -194,7 +187,6 @@ static void a_controller_that_is_missing_names_the_field(void **state) {
         int fd = 77;
 
         (void)state;
-        NEED_CGROUPS();
         assert_int_equal(cgroup_create(path("/a"), &cgroup, &fd, &err), -EOPNOTSUPP);
         assert_int_equal(err.code, CODE_RESOURCE_LIMITS_UNSUPPORTED);
         assert_string_equal(err.where, "linux.resources.unified");
@@ -217,8 +209,10 @@ static void controllers_are_enabled_on_the_way_down(void **state) {
         int fd;
 
         (void)state;
-        if (!have_cgroups() || !has_controller("pids"))
-                skip();
+        if (!has_controller("pids")) {
+                print_message("# no pids controller here\n");
+                return;
+        }
         fd = create(path("/a/b"), &cgroup);
         assert_int_equal(cgroup_limit(fd, &cgroup, &err), 0);
         assert_int_equal(cgroup_file_read(fd, "pids.max", text), 0);
@@ -242,7 +236,6 @@ static void limits_are_written_in_order(void **state) {
         int fd;
 
         (void)state;
-        NEED_CGROUPS();
         fd = create(path(""), &nothing);
         if (cgroup_limit(fd, &cgroup, &err) < 0)
                 fail_msg("%s: %s", err.where, err.text);
@@ -267,7 +260,6 @@ static void a_limit_that_cannot_be_set_leaves_nothing_behind(void **state) {
         int fd;
 
         (void)state;
-        NEED_CGROUPS();
         claim = ours(path("/a/b"));
         fd = create(path("/a/b"), &nothing);
         assert_limit_fails(fd, "bogus.max", "1", CODE_RESOURCE_LIMITS_UNSUPPORTED);
@@ -307,7 +299,6 @@ static void kill_reaches_frozen_and_nested_processes(void **state) {
         int status;
 
         (void)state;
-        NEED_CGROUPS();
         top = create(path("/t"), &nothing);
         below = create(path("/t/a/b"), &nothing);
         one = start_in(top, -1);
@@ -328,7 +319,6 @@ static void what_is_gone_already_is_removed(void **state) {
         int fd;
 
         (void)state;
-        NEED_CGROUPS();
         remove_all(path("/a/b"), 3);
         fd = create(path("/a/b"), &nothing);
         assert_int_equal(rmdir(path("/a/b")), 0);
@@ -345,7 +335,6 @@ static void removal_waits_for_the_dying(void **state) {
         int fd;
 
         (void)state;
-        NEED_CGROUPS();
         fd = create(path("/a/b"), &nothing);
         pid = start_in(fd, 150);
         close(fd);
@@ -363,7 +352,6 @@ static void removal_gives_up_on_the_living(void **state) {
         int fd;
 
         (void)state;
-        NEED_CGROUPS();
         fd = create(path("/a/b/c"), &nothing);
         pid = start_in(fd, -1);
         close(fd);
@@ -380,7 +368,6 @@ static void a_parent_that_others_moved_into_is_theirs(void **state) {
         int fd;
 
         (void)state;
-        NEED_CGROUPS();
         fd = create(path("/a"), &nothing);
         close(fd);
         assert_int_equal(mkdir(path("/b"), 0755), 0);
@@ -397,7 +384,6 @@ static void deep_and_wide_trees_are_removed(void **state) {
         int fd, next;
 
         (void)state;
-        NEED_CGROUPS();
         fd = create(path("/a"), &nothing);
         for (int i = 0; i < 100; i++) {
                 char name[32];
@@ -425,7 +411,6 @@ static void containers_of_one_parent_come_and_go(void **state) {
         pid_t pids[2];
 
         (void)state;
-        NEED_CGROUPS();
         snprintf(parent, sizeof parent, "%s", path(""));
         for (int i = 0; i < 2; i++) {
                 snprintf(name[i], sizeof name[i], "%s/p/c%d", parent, i);
@@ -510,7 +495,6 @@ static void creation_makes_few_system_calls(void **state) {
         char made[64];
 
         (void)state;
-        NEED_CGROUPS();
         calls = count_calls(a_default_create) - count_calls(an_empty_body);
         print_message("# %u system calls\n", calls);
         assert_in_range(calls, 5, 10);
@@ -545,5 +529,9 @@ int main(int argc, char **argv) {
 
         (void)argc;
         enter_cgroup_view(argv);
+        if (!have_cgroups()) {
+                puts("1..0 # SKIP no cgroup2 hierarchy that may be written to");
+                return 0;
+        }
         return cmocka_run_group_tests(tests, NULL, NULL);
 }
