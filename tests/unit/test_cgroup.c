@@ -526,6 +526,25 @@ static void creation_makes_few_system_calls(void **state) {
         }
 }
 
+static void remove_one_with_a_dying_process(void) {
+        struct error err;
+        int fd;
+
+        if (cgroup_create(path(""), &nothing, &fd, &err) < 0)
+                _exit(1);
+        start_in(fd, 200);
+        if (cgroup_remove(path(""), 1, &err) < 0)
+                _exit(1);
+}
+
+static void removal_sleeps_while_it_waits(void **state) {
+        unsigned calls = count_calls(remove_one_with_a_dying_process);
+
+        (void)state;
+        print_message("# %u system calls\n", calls);
+        assert_in_range(calls, 8, 60);
+}
+
 int main(int argc, char **argv) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(missing_components_are_ours),
@@ -546,6 +565,7 @@ int main(int argc, char **argv) {
                 cmocka_unit_test(deep_and_wide_trees_are_removed),
                 cmocka_unit_test(containers_of_one_parent_come_and_go),
                 cmocka_unit_test(creation_makes_few_system_calls),
+                cmocka_unit_test(removal_sleeps_while_it_waits),
         };
 
         (void)argc;

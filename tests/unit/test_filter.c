@@ -11,6 +11,7 @@
 #include "filter_machine.h"
 #include "filter_profile.h"
 #include "plan/filter_build.h"
+#include "plan/filter_emit.h"
 
 #include <cmocka.h>
 
@@ -212,6 +213,38 @@ static void jumps_reach_however_far(void **state) {
         assert_string_equal(err.where, "linux.seccomp.syscalls");
 }
 
+static void fill(struct filter_code *code, unsigned n) {
+        for (unsigned i = 0; i < n; i++)
+                filter_emit(code, BPF_RET | BPF_K, FILTER_BROKEN);
+}
+
+/* A branch to two places so far away, neither of which is a return that could be copied. */
+static void branch_far(unsigned far, unsigned near, bool yes_is_far) {
+        struct filter_code code = { .count = 0 };
+        struct seccomp_data data = { 0 };
+        filter_label first, second;
+
+        filter_emit(&code, BPF_RET | BPF_K, 11);
+        first = filter_emit(&code, BPF_ALU | BPF_AND | BPF_K, UINT32_MAX);
+        fill(&code, far);
+        filter_emit(&code, BPF_RET | BPF_K, 22);
+        second = filter_emit(&code, BPF_ALU | BPF_AND | BPF_K, UINT32_MAX);
+        fill(&code, near);
+        filter_emit_branch(&code, BPF_JEQ, 5, yes_is_far ? first : second, yes_is_far ? second : first);
+        filter_emit(&code, BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr));
+        for (data.nr = 4; data.nr <= 5; data.nr++)
+                assert_int_equal(filter_run(filter_code_start(&code), code.count, &data).verdict, (data.nr == 5) == yes_is_far ? 11 : 22);
+}
+
+static void jumps_reach_at_every_distance(void **state) {
+        (void)state;
+        for (unsigned near = 0; near < 262; near = near ? near + 1 : 245)
+                for (unsigned far = 0; far < 262; far++) {
+                        branch_far(far, near, true);
+                        branch_far(far, near, false);
+                }
+}
+
 static double now_us(void) {
         struct timespec t;
 
@@ -252,6 +285,7 @@ int main(void) {
                 cmocka_unit_test_teardown(an_empty_profile_is_its_default, free_arena),
                 cmocka_unit_test_teardown(flags_are_the_profiles_or_the_default, free_arena),
                 cmocka_unit_test_teardown(jumps_reach_however_far, free_arena),
+                cmocka_unit_test_teardown(jumps_reach_at_every_distance, free_arena),
                 cmocka_unit_test_teardown(an_engines_default_profile_is_short_and_mostly_by_number, free_arena),
         };
 
