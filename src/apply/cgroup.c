@@ -156,12 +156,22 @@ static int cannot_enable(const struct plan_cgroup *cgroup, const char *controlle
         }
 }
 
+/* Only the root of the whole hierarchy, which has no type, may hold processes beside its children's controllers. For cpu, cpuset and pids
+ * the kernel would go along, but make DIR the root of a threaded tree, in which no container can live (cgroup-v2.rst, "Threads"). */
+static bool holds_processes(int dir) {
+        char text[CGROUP_FILE_SIZE];
+
+        return cgroup_file_read(dir, "cgroup.type", text) == 0 && cgroup_file_read(dir, "cgroup.procs", text) == 0 && *text;
+}
+
 static int enable(int dir, const char *controller, const char *available) {
         char text[64];
         int n = snprintf(text, sizeof text, "+%s", controller);
 
         if (!cgroup_has_word(available, controller) || n >= (int)sizeof text)
                 return -ENOENT;
+        if (holds_processes(dir))
+                return -EBUSY;
         return file_write(dir, "cgroup.subtree_control", text, (size_t)n);
 }
 
