@@ -23,7 +23,7 @@ load helpers
         pid=$(state box .pid)
         detached runtime delete box
         succeeded
-        [ ! -d "/proc/$pid" ]
+        has_ended "$pid"
         [ "$(residue)" = "$before" ]
 }
 
@@ -45,7 +45,7 @@ load helpers
         pid=$(state box .pid)
         detached runtime delete --force box
         printed ''
-        [ ! -d "/proc/$pid" ]
+        has_ended "$pid"
         [ "$(residue)" = "$before" ]
 }
 
@@ -77,7 +77,7 @@ load helpers
         detached runtime exec --detach --pid-file "$BATS_TEST_TMPDIR/pid" box sleep 100
         succeeded
         runtime delete --force box
-        [ ! -d "/proc/$(<"$BATS_TEST_TMPDIR/pid")" ]
+        has_ended "$(<"$BATS_TEST_TMPDIR/pid")"
 }
 
 @test "cgroups that the container made below its own go too" {
@@ -136,8 +136,6 @@ load helpers
 @test "damaged state does not keep a container from being deleted by force" {
         bundle
         create box
-        local pid
-        pid=$(state box .pid)
         runtime kill box KILL
         wait_until has_status box stopped
         echo '{' >"$ROOT/box/status.json"

@@ -97,11 +97,12 @@ in_box() {
         printed sage
 }
 
-@test "the process object of the container is what exec starts from: user, capabilities, limits, no_new_privs, umask" {
-        running '.process.user = {uid: 0, gid: 7, additionalGids: [8, 9], umask: 63} | .process.rlimits = [{type: "RLIMIT_NOFILE", soft: 77, hard: 88}]'
-        in_box box sh -c 'id -u; id -g; grep ^Groups /proc/self/status; umask; ulimit -n; ulimit -Hn; grep -E "^(Cap(Inh|Prm|Eff|Bnd|Amb)|NoNewPrivs)" /proc/self/status'
-        printed "$(printf '%s\n' 0 7 $'Groups:\t8 9 ' 0077 77 88 $'CapInh:\t0000000000000000' $'CapPrm:\t0000000020000420' $'CapEff:\t0000000020000420' \
-                $'CapBnd:\t0000000020000420' $'CapAmb:\t0000000000000000' $'NoNewPrivs:\t1')"
+@test "exec starts from the container's process object: user, groups, capabilities, limits, no_new_privs, umask" {
+        running '.process.user = {uid: 0, gid: 7, additionalGids: [8, 9], umask: 63}
+                | .process.rlimits = [{type: "RLIMIT_NOFILE", soft: 77, hard: 88}]'
+        in_box box sh -c 'id -u; id -g; umask; ulimit -n; ulimit -Hn; grep -E "^(Groups|Cap|NoNewPrivs)" /proc/self/status | tr "\t" " "'
+        printed "$(printf '%s\n' 0 7 0077 77 88 'Groups: 8 9 ' 'CapInh: 0000000000000000' 'CapPrm: 0000000020000420' \
+                'CapEff: 0000000020000420' 'CapBnd: 0000000020000420' 'CapAmb: 0000000000000000' 'NoNewPrivs: 1')"
 }
 
 @test "the environment is the container's, with HOME, and -e adds to it or replaces" {
@@ -223,7 +224,8 @@ in_box() {
 
 @test "signals that the runtime gets go to the command, not to the container" {
         running
-        background "$BATS_TEST_TMPDIR/out" "$SAGE_RUNTIME" --root "$ROOT" exec box sh -c 'trap "echo got; exit 9" TERM; echo ready; while :; do sleep 0.02; done'
+        background "$BATS_TEST_TMPDIR/out" "$SAGE_RUNTIME" --root "$ROOT" exec box \
+                sh -c 'trap "echo got; exit 9" TERM; echo ready; while :; do sleep 0.02; done'
         wait_until grep -q ready "$BATS_TEST_TMPDIR/out"
         kill -TERM $!
         status=0
@@ -234,7 +236,8 @@ in_box() {
 }
 
 @test "the container's seccomp filter holds for exec too" {
-        running '.linux.seccomp = {defaultAction: "SCMP_ACT_ALLOW", syscalls: [{names: ["mkdir", "mkdirat"], action: "SCMP_ACT_ERRNO", errnoRet: 95}]}'
+        running '.linux.seccomp = {defaultAction: "SCMP_ACT_ALLOW",
+                syscalls: [{names: ["mkdir", "mkdirat"], action: "SCMP_ACT_ERRNO", errnoRet: 95}]}'
         in_box box mkdir /dev/shm/x
         failed 1 'not supported'
         in_box box grep ^Seccomp: /proc/self/status
@@ -251,7 +254,8 @@ in_box() {
         running
         echo three >"$BATS_TEST_TMPDIR/three"
         echo four >"$BATS_TEST_TMPDIR/four"
-        output=$("$SAGE_RUNTIME" --root "$ROOT" exec --preserve-fds 2 box sh -c 'cat <&3; cat <&4; [ ! -e /proc/self/fd/5 ] && echo no more' \
+        output=$("$SAGE_RUNTIME" --root "$ROOT" exec --preserve-fds 2 box \
+                sh -c 'cat <&3; cat <&4; [ ! -e /proc/self/fd/5 ] && echo no more' \
                 3<"$BATS_TEST_TMPDIR/three" 4<"$BATS_TEST_TMPDIR/four" 5</etc/passwd)
         [ "$output" = $'three\nfour\nno more' ]
 }

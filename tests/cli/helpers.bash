@@ -158,6 +158,11 @@ has_status() {
         [ "$(state "$1" .status)" = "$2" ]
 }
 
+# has_ended PID: there is no such process, or whoever adopted it has only not asked for its status yet.
+has_ended() {
+        ! grep -q '^State:[[:space:]]*[^ZX]' "/proc/$1/status" 2>/dev/null
+}
+
 # What a command may leave behind, as text to compare: mounts of this namespace, cgroups, files under --root, network devices.
 residue() {
         cut -d' ' -f5- /proc/self/mountinfo
@@ -204,6 +209,16 @@ find_strays() {
         done
 }
 
+# What a runtime mounted on this side of its container is taken off again before anybody deletes files below it.
+unmount_leaks() {
+        local mountpoint
+        tac /proc/self/mountinfo | cut -d' ' -f5 | while read -r mountpoint; do
+                case $mountpoint in
+                "$BATS_TEST_TMPDIR"* | "$ROOT"*) umount -l "$mountpoint" ;;
+                esac
+        done
+}
+
 host_is_as_before() {
         local tries after leak=0
         for ((tries = 0; tries < 100; tries++)); do
@@ -214,6 +229,7 @@ host_is_as_before() {
         [ ${#STRAYS[@]} -eq 0 ] || { echo "left running: ${STRAYS[*]}"; leak=1; }
         after=$(residue)
         [ "$RESIDUE_BEFORE" = "$after" ] || { echo "left behind:"; diff <(echo "$RESIDUE_BEFORE") <(echo "$after") || leak=1; }
+        unmount_leaks
         rm -rf --one-file-system "$ROOT"
         return "$leak"
 }

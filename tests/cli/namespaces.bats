@@ -1,0 +1,253 @@
+# Namespaces, names, sysctls, ids.
+load helpers
+
+# Lets anybody through to the bundle, which bats keeps to itself: users of a user namespace are strangers to the host's directories.
+open_to_all() {
+        local directory=$BUNDLE
+        while [ "$directory" != "${BATS_RUN_TMPDIR%/*}" ]; do
+                chmod a+x "$directory"
+                directory=${directory%/*}
+        done
+}
+
+USERNS='.linux.namespaces += [{type: "user"}] | .linux.uidMappings = [{containerID: 0, hostID: 100000, size: 65536}]
+        | .linux.gidMappings = [{containerID: 0, hostID: 100000, size: 65536}]'
+
+@test "each namespace of the config is new, the others are the caller's" {
+        local kind own
+        bundle sleep 100
+        config '.linux.namespaces = [{type: "mount"}, {type: "pid"}, {type: "uts"}] | del(.linux.sysctl)
+                | .mounts |= map(select(.destination != "/dev/mqueue"))'
+        create box
+        for kind in mnt pid uts; do
+                [ "$(readlink "/proc/$(state box .pid)/ns/$kind")" != "$(readlink "/proc/self/ns/$kind")" ]
+        done
+        for kind in net ipc cgroup user; do
+                [ "$(readlink "/proc/$(state box .pid)/ns/$kind")" = "$(readlink "/proc/self/ns/$kind")" ]
+        done
+}
+
+@test "the program is process 1 and sees nobody else" {
+        bundle
+        config '.process.args = ["sh", "-c", "echo $$; ls -d /proc/[0-9]* | wc -l"]'
+        detached runtime run --bundle "$BUNDLE" box
+        printed $'1\n3'
+}
+
+@test "a new network has only lo, and it is up" {
+        bundle
+        inside 'ls /sys/class/net; ip addr show dev lo | grep -c "inet 127.0.0.1/8"; cat /sys/class/net/lo/flags'
+        printed $'lo\n1\n0x9'
+}
+
+@test "a namespace given by path is joined" {
+        bundle sleep 100
+        create first
+        start first
+        local pid
+        pid=$(state first .pid)
+        config ".linux.namespaces |= map(if .type == \"network\" or .type == \"ipc\" or .type == \"uts\"
+                then .path = \"/proc/$pid/ns/\" + {network: \"net\", ipc: \"ipc\", uts: \"uts\"}[.type] else . end) | del(.hostname)"
+        inside 'cd /proc/self/ns; readlink net; readlink ipc; readlink uts; hostname'
+        printed "$(readlink "/proc/$pid/ns/net" "/proc/$pid/ns/ipc" "/proc/$pid/ns/uts"; echo sage)"
+}
+
+@test "a joined pid namespace shows its processes, and the container ends by itself" {
+        bundle sleep 100
+        create first
+        start first
+        local pid
+        pid=$(state first .pid)
+        config ".linux.namespaces |= map(if .type == \"pid\" then .path = \"/proc/$pid/ns/pid\" else . end)"
+        inside 'tr "\0" " " </proc/1/cmdline; echo $$'
+        succeeded
+        [[ $output == "sleep 100 "* ]]
+        [[ $output != "sleep 100 1" ]]
+        [ "$(state first .status)" = running ]
+}
+
+@test "a path that is no namespace, of another kind, or not there is refused by name" {
+        refused() {
+                config ".linux.namespaces |= map(if .type == \"network\" then .path = \"$1\" else . end)"
+                leaves_nothing runtime create --bundle "$BUNDLE" box
+                failed 1 "$1"
+        }
+        bundle
+        table refused <<-'ROWS'
+		/proc/self/ns/uts
+		/etc/passwd
+		/etc
+		/nowhere/net
+	ROWS
+}
+
+@test "hostname and domainname are set" {
+        bundle
+        config '.hostname = "box.example" | .domainname = "example.org"'
+        inside 'hostname; cat /proc/sys/kernel/domainname'
+        printed $'box.example\nexample.org'
+        [ "$(hostname)" != box.example ]
+}
+
+@test "sysctls of the container's namespaces are set, in both spellings" {
+        bundle
+        config '.linux.sysctl = {"net.ipv4.ip_forward": "1", "net/ipv4/ip_default_ttl": "77", "kernel.shmmax": "123456", "kernel.msgmax": "4321",
+                "fs.mqueue.msg_max": "22"}'
+        inside 'cd /proc/sys; cat net/ipv4/ip_forward net/ipv4/ip_default_ttl kernel/shmmax kernel/msgmax fs/mqueue/msg_max'
+        printed $'1\n77\n123456\n4321\n22'
+        [ "$(</proc/sys/net/ipv4/ip_default_ttl)" != 77 ]
+}
+
+@test "a sysctl that would change the host is refused, and so is a value that the kernel refuses" {
+        refused() {
+                config "$2 | .linux.sysctl = {\"$1\": \"1\"}"
+                leaves_nothing runtime create --bundle "$BUNDLE" box
+                failed 1 "$1"
+        }
+        bundle
+        table refused <<-'ROWS'
+		kernel.panic => .
+		vm.overcommit_memory => .
+		kernel.hostname => .
+		net/../kernel/panic => .
+		net.nosuch.setting => .
+		kernel.shmmax => .linux.namespaces |= map(select(.type != "ipc")) | .mounts |= map(select(.type != "mqueue"))
+	ROWS
+        config '.linux.sysctl = {"net.ipv4.ip_forward": "nonsense"}'
+        leaves_nothing runtime create --bundle "$BUNDLE" box
+        failed 1 net.ipv4.ip_forward
+}
+
+@test "a user namespace made by root: ids are mapped, root inside is nobody outside" {
+        bundle sleep 100
+        open_to_all
+        config "$USERNS"
+        create box
+        start box
+        local pid
+        pid=$(state box .pid)
+        [ "$(stat -c %u:%g "/proc/$pid")" = 100000:100000 ]
+        [ "$(tr -s ' ' <"/proc/$pid/uid_map")" = ' 0 100000 65536' ]
+        detached runtime exec box sh -c 'id -u; id -g; cat /proc/self/setgroups; echo x >/dev/null; grep CapEff /proc/self/status'
+        printed $'0\n0\nallow\nCapEff:\t0000000020000420'
+}
+
+@test "in a user namespace: devices, mounts, masks, read-only root, groups and another user work" {
+        bundle
+        open_to_all
+        config "$USERNS"' | .process.user = {uid: 1000, gid: 1000, additionalGids: [5]}'
+        inside 'id -u; id -g; grep ^Groups /proc/self/status; touch /x 2>/dev/null || echo refused; stat -c %t:%T /dev/null
+                echo x >/dev/null; ls -A /sys/firmware | wc -l; grep -c " /proc/sys ro" /proc/self/mountinfo; ls /dev/pts'
+        printed $'1000\n1000\nGroups:\t5 \nrefused\n1:3\n0\n1\nptmx'
+}
+
+@test "in a user namespace limits, hooks, terminal and pid file work" {
+        bundle
+        open_to_all
+        config "$USERNS"' | .process.terminal = true | .hooks.createRuntime = [{path: "/bin/true"}]
+                | .process.rlimits = [{type: "RLIMIT_NOFILE", soft: 50, hard: 60}] | .process.args = ["sh", "-c", "tty; ulimit -n"]'
+        detached "$BATS_TEST_DIRNAME/terminal" -- "$SAGE_RUNTIME" --root "$ROOT" run --bundle "$BUNDLE" --pid-file "$BATS_TEST_TMPDIR/pid" box
+        succeeded
+        said /dev/pts/0
+        said 50
+        [ -s "$BATS_TEST_TMPDIR/pid" ]
+}
+
+@test "id maps need a user namespace, and one needs them" {
+        bundle
+        config '.linux.uidMappings = [{containerID: 0, hostID: 100000, size: 10}]'
+        leaves_nothing runtime create --bundle "$BUNDLE" box
+        failed 1 linux.uidMappings
+        config 'del(.linux.uidMappings) | .linux.namespaces += [{type: "user"}]'
+        leaves_nothing runtime create --bundle "$BUNDLE" box
+        failed 1 linux.uidMappings
+}
+
+@test "a user who is not mapped is refused" {
+        bundle
+        open_to_all
+        config "$USERNS"' | .process.user.uid = 70000'
+        leaves_nothing runtime create --bundle "$BUNDLE" box
+        failed 1 process.user.uid
+}
+
+@test "without a uts namespace a hostname is refused, without a mount namespace everything is" {
+        bundle
+        config '.linux.namespaces |= map(select(.type != "uts"))'
+        leaves_nothing runtime create --bundle "$BUNDLE" box
+        failed 1 hostname
+        config 'del(.hostname) | .linux.namespaces |= map(select(.type != "mount"))'
+        # Should it be accepted after all, the mounts go with this namespace, and not with the host's files into bats' rm -r.
+        cat >"$BATS_TEST_TMPDIR/script" <<-'SCRIPT'
+		before=$(cat /proc/self/mountinfo)
+		"$@"
+		status=$?
+		[ "$(cat /proc/self/mountinfo)" = "$before" ] || exit 90
+		exit $status
+	SCRIPT
+        leaves_nothing unshare -m --propagation private sh "$BATS_TEST_TMPDIR/script" "$SAGE_RUNTIME" --root "$ROOT" create --bundle "$BUNDLE" box
+        failed 1 mount
+}
+
+# ---- an ordinary user ----------------------------------------------------------------------------------------------------
+
+# as_user CMD...: CMD as user 1001 in his home, with a copy of the runtime and of $BUNDLE in it.
+as_user() {
+        HOME_OF_USER=/run/sage-cli-user
+        if [ ! -d "$HOME_OF_USER" ]; then
+                mkdir "$HOME_OF_USER"
+                cp "$SAGE_RUNTIME" "$HOME_OF_USER/sage-runtime"
+                cp -a "$BUNDLE" "$HOME_OF_USER/bundle"
+                chown -R 1001:1001 "$HOME_OF_USER"
+        fi
+        cp "$BUNDLE/config.json" "$HOME_OF_USER/bundle/config.json"
+        cd "$HOME_OF_USER"
+        detached timeout 20 setpriv --reuid 1001 --regid 1001 --clear-groups env -i PATH=/usr/bin:/bin "XDG_RUNTIME_DIR=$HOME_OF_USER/run" "$@"
+        cd /
+}
+
+ROOTLESS='.linux.namespaces += [{type: "user"}] | .linux.uidMappings = [{containerID: 0, hostID: 1001, size: 1}]
+        | .linux.gidMappings = [{containerID: 0, hostID: 1001, size: 1}] | .linux.resources = {}
+        | .mounts |= map(if .destination == "/dev/pts" then .options -= ["gid=5"] else . end)'
+
+teardown() {
+        end_jobs
+        [ ! -d /run/sage-cli-user ] || rm -r /run/sage-cli-user
+        remove_containers
+        host_is_as_before
+}
+
+@test "rootless: an ordinary user is root in his container, and his state lies below XDG_RUNTIME_DIR" {
+        bundle
+        config "$ROOTLESS"' | .process.args = ["sh", "-c", "id -u; cat /proc/self/setgroups; hostname; echo x >/dev/null && ls /sys/class/net"]'
+        as_user ./sage-runtime --cgroup-manager disabled run --bundle bundle box
+        printed $'0\ndeny\nsage\nlo'
+        [ -d /run/sage-cli-user/run/sage-runtime ]
+        [ -z "$(ls -A /run/sage-cli-user/run/sage-runtime)" ]
+}
+
+@test "rootless: create, start, exec, kill, delete" {
+        bundle sleep 100
+        config "$ROOTLESS"
+        as_user sh -c 'r="./sage-runtime --cgroup-manager disabled"; $r create --bundle bundle box >/dev/null 2>&1 && $r start box &&
+                $r exec box sh -c "echo in; id -u" && $r state box | jq -r .status && $r kill box KILL &&
+                while [ "$($r state box | jq -r .status)" != stopped ]; do sleep 0.01; done; $r delete box && echo gone'
+        printed $'in\n0\nrunning\ngone'
+}
+
+@test "rootless: without a user namespace the missing right is named, and nothing is made" {
+        bundle
+        config '.linux.resources = {}'
+        as_user ./sage-runtime --cgroup-manager disabled run --bundle bundle box
+        [ "$status" -eq 1 ]
+        said user
+        [ ! -e /run/sage-cli-user/run/sage-runtime/box ]
+}
+
+@test "rootless: a map of ids that are not the user's needs newuidmap, and it is named when it is not there or says no" {
+        bundle
+        config "$ROOTLESS"' | .linux.uidMappings = [{containerID: 0, hostID: 200000, size: 65536}] | .linux.gidMappings = .linux.uidMappings'
+        as_user ./sage-runtime --cgroup-manager disabled run --bundle bundle box
+        [ "$status" -eq 1 ]
+        grep -Eiq 'uid_?map|subuid' <<<"$output"
+}
