@@ -101,8 +101,13 @@ int terminal_relay_start(struct terminal_relay *r, int master, struct error *err
                 return 0; /* no terminal: a pipe, /dev/null, a file, or closed; there is nothing to be made raw */
         raw = r->saved;
         cfmakeraw(&raw);
-        if (tcsetattr(STDIN_FILENO, TCSANOW, &raw) < 0)
-                return fail_errno(err, CODE_LAUNCH_FAILED, errno, "process.terminal", "cannot put this terminal into raw mode");
+        if (tcsetattr(STDIN_FILENO, TCSANOW, &raw) < 0) {
+                int errnum = errno;
+
+                r->master = -1;
+                terminal_relay_stop(r);
+                return fail_errno(err, CODE_LAUNCH_FAILED, errnum, "process.terminal", "cannot put this terminal into raw mode");
+        }
         r->raw = true;
         return 0;
 }
