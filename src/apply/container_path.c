@@ -99,7 +99,7 @@ static int expand_symlink(struct walk *walk, int parent, const char *name, size_
 
         if (n < 0)
                 return errno == EINVAL || errno == ENOENT ? 0 : -errno;
-        if (walk->resolve & RESOLVE_NO_SYMLINKS || ++walk->symlinks > SYMLINKS_MAX)
+        if (++walk->symlinks > SYMLINKS_MAX)
                 return -ELOOP;
         target[n] = '\0';
         length = snprintf(whole, sizeof whole, "%.*s%s%s", target[0] == '/' ? 0 : (int)start, walk->text, target, walk->text + end);

@@ -401,10 +401,16 @@ CHILD_TEST(a_cgroup_namespace_gets_cgroup2, CLONE_NEWCGROUP) {
 /* What rootfs_prepare() and the mounts do in a namespace that keeps exchanging mounts with its host's must not show there. */
 static void exchange(const char *scratch, unsigned long propagation, bool inside_sees_host) {
         struct plan_plan *plan = default_plan(scratch);
+        struct plan_mount mounts[7];
         int before, status, down[2], up[2];
         char byte;
 
-        CHECK(mkdir("root/sub", 0755) == 0 && mkdir("bound", 0755) == 0 && mount(NULL, scratch, NULL, MS_SHARED, NULL) == 0);
+        memcpy(mounts, default_mounts, sizeof default_mounts);
+        mounts[6] = (struct plan_mount){ .field = "mounts[6]", .destination = "/deep/below", .kind = FILESYSTEM, .type = "tmpfs" };
+        plan->mounts = mounts;
+        plan->n_mounts = 7;
+        CHECK(mkdir("root/sub", 0755) == 0 && mkdir("root/deep", 0755) == 0 && mount("deep", "root/deep", "tmpfs", 0, "mode=755") == 0);
+        CHECK(mount(NULL, "/", NULL, MS_SHARED | MS_REC, NULL) == 0);
         CHECK(pipe2(down, O_CLOEXEC) == 0 && pipe2(up, O_CLOEXEC) == 0);
         before = count_mounts(NULL);
         if (fork_child() == 0) {

@@ -325,7 +325,7 @@ CHILD_TEST(a_socket_is_made_non_blocking_only_meanwhile, 0) {
 /* The payload left something behind that holds its terminal: we do not wait for that. */
 static void leave_a_child(void) {
         if (fork() == 0) {
-                alarm(20);
+                alarm(15);
                 signal(SIGHUP, SIG_IGN);
                 for (int fd = 3; fd < 64; fd++)
                         close(fd);
@@ -337,17 +337,18 @@ static void leave_a_child(void) {
 
 CHILD_TEST(a_process_left_behind_does_not_keep_us, 0) {
         char last = 0;
-        int out[2];
+        int out[2], status;
 
         (void)scratch;
         CHECK(pipe2(out, O_CLOEXEC) == 0);
         if (fork_child() == 0) {
                 close(out[0]);
+                alarm(5);
                 relay(null_input(), out[1], leave_a_child);
                 _exit(0);
         }
         close(out[1]);
-        CHECK(drain_fd(out[0], &last, 0) == 6);
+        CHECK(drain_fd(out[0], &last, 0) == 6 && wait(&status) > 0 && status == 0);
 }
 
 CHILD_TEST(closed_streams_are_no_error, 0) {
