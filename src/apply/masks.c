@@ -4,11 +4,11 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/mount.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "apply/container_path.h"
 #include "apply/dev.h"
+#include "apply/fd_batch.h"
 #include "apply/mounts.h"
 #include "base/fd.h"
 
@@ -19,9 +19,10 @@ struct masks {
         int root;
         int null;  /* the host's null device */
         int empty; /* root of the empty file system, once there is one */
+        struct fd_batch done;
 };
 
-static int clone_to(int from, int target, uint64_t set, bool recursive) {
+static int clone_to(struct masks *masks, int from, int target, uint64_t set, bool recursive) {
         struct mount_attr attr = { .attr_set = set };
         const unsigned deep = recursive ? AT_RECURSIVE : 0;
         _cleanup_close_ int tree = open_tree(from, "", OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_EMPTY_PATH | deep);
@@ -30,7 +31,10 @@ static int clone_to(int from, int target, uint64_t set, bool recursive) {
                 return -errno;
         if (set && mount_setattr(tree, "", AT_EMPTY_PATH | deep, &attr, sizeof attr) < 0)
                 return -errno;
-        return move_mount(tree, "", target, "", MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH) < 0 ? -errno : 0;
+        if (move_mount(tree, "", target, "", MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH) < 0)
+                return -errno;
+        fd_batch_add(&masks->done, &tree);
+        return 0;
 }
 
 /* The first masked directory gets a file system, the others are clones of it: a mount costs less than a superblock. */
@@ -39,7 +43,7 @@ static int mask_directory(struct masks *masks, int target, const char *path) {
         const char *data;
 
         if (masks->empty >= 0)
-                return clone_to(masks->empty, target, 0, false);
+                return clone_to(masks, masks->empty, target, 0, false);
         data = mount_data("tmpfs", "mode=755", -1, masks->label, buffer, sizeof buffer);
         if (!data)
                 return -E2BIG;
@@ -49,38 +53,40 @@ static int mask_directory(struct masks *masks, int target, const char *path) {
         return masks->empty < 0 ? masks->empty : 0;
 }
 
-/* The type is asked first, because a clone that does not fit where it is put costs a grace period when it is closed (fs/namespace.c,
- * dissolve_on_fput()): 150 us, where the question takes less than one. */
+/* What it is is found out before anything is put there: a clone that does not fit costs a grace period when it is closed (fs/namespace.c,
+ * dissolve_on_fput()), 150 us. ENOTDIR: a file, or the path goes through one, which the second look tells. */
 static int mask(struct masks *masks, const char *path, struct error *err) {
-        _cleanup_close_ int target = container_path_try(masks->root, path, O_PATH, 0);
-        struct stat st;
-        int r = 0;
+        _cleanup_close_ int target = container_path_try(masks->root, path, O_PATH | O_DIRECTORY, 0);
+        int r;
 
-        if (target == -ENOENT || target == -ENOTDIR)
-                return 0;
-        if (target < 0)
-                r = target;
-        else if (fstat(target, &st) < 0)
-                r = -errno;
-        else if (S_ISDIR(st.st_mode))
+        if (target >= 0)
                 r = mask_directory(masks, target, path);
-        else {
+        else if (target == -ENOTDIR && (target = container_path_try(masks->root, path, O_PATH, 0)) >= 0) {
                 if (masks->null < 0 && (r = dev_open_null(&masks->null, err)) < 0)
                         return r;
-                r = clone_to(masks->null, target, 0, false);
-        }
-        return r < 0 ? fail_errno(err, CODE_LAUNCH_FAILED, -r, path, "cannot mask this path (linux.maskedPaths)") : 0;
+                r = clone_to(masks, masks->null, target, 0, false);
+        } else if (target == -ENOENT || target == -ENOTDIR)
+                return 0;
+        else
+                r = target;
+        if (r < 0)
+                return fail_errno(err, CODE_LAUNCH_FAILED, -r, path, "cannot mask this path (linux.maskedPaths)");
+        fd_batch_add(&masks->done, &target);
+        return 0;
 }
 
 /* Setting one more attribute keeps those that the host has locked (mount_setattr(2)), which a remount would have to repeat. */
-static int make_readonly(int root, const char *path, struct error *err) {
-        _cleanup_close_ int target = container_path_try(root, path, O_PATH, 0);
+static int make_readonly(struct masks *masks, const char *path, struct error *err) {
+        _cleanup_close_ int target = container_path_try(masks->root, path, O_PATH, 0);
         int r;
 
         if (target == -ENOENT || target == -ENOTDIR)
                 return 0;
-        r = target < 0 ? target : clone_to(target, target, MOUNT_ATTR_RDONLY, true);
-        return r < 0 ? fail_errno(err, CODE_LAUNCH_FAILED, -r, path, "cannot make this path read-only (linux.readonlyPaths)") : 0;
+        r = target < 0 ? target : clone_to(masks, target, target, MOUNT_ATTR_RDONLY, true);
+        if (r < 0)
+                return fail_errno(err, CODE_LAUNCH_FAILED, -r, path, "cannot make this path read-only (linux.readonlyPaths)");
+        fd_batch_add(&masks->done, &target);
+        return 0;
 }
 
 int masks_apply(const struct plan_plan *plan, int root, struct error *err) {
@@ -88,10 +94,11 @@ int masks_apply(const struct plan_plan *plan, int root, struct error *err) {
         int r = 0;
 
         for (size_t i = 0; r == 0 && i < plan->n_readonly_paths; i++)
-                r = make_readonly(root, plan->readonly_paths[i], err);
+                r = make_readonly(&masks, plan->readonly_paths[i], err);
         for (size_t i = 0; r == 0 && i < plan->n_masked_paths; i++)
                 r = mask(&masks, plan->masked_paths[i], err);
-        close_fd(&masks.null);
-        close_fd(&masks.empty);
+        fd_batch_add(&masks.done, &masks.null);
+        fd_batch_add(&masks.done, &masks.empty);
+        fd_batch_close(&masks.done);
         return r;
 }

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "apply/container_path.h"
+#include "apply/fd_batch.h"
 #include "apply/mount_copyup.h"
 #include "apply/mount_source.h"
 #include "base/fd.h"
@@ -25,6 +26,11 @@ struct attach {
         const struct plan_plan *plan;
         int root;
         bool shared; /* mounts may still be passed on between this namespace and the host's */
+        struct fd_batch done;
+
+        /* The tmpfs that the last mounts are about, its descriptor once it was needed. See open_in_fresh(). */
+        const char *fresh;
+        int fresh_root;
 };
 
 /* NAME= as an option of its own in the comma-separated DATA. */
@@ -82,15 +88,48 @@ static uint64_t resolve_for(const struct plan_mount *m) {
         return 0;
 }
 
-/* 1: the target was made, 0: it was there. */
-static int open_target(const struct attach *a, const struct plan_mount *m, mode_t type, int *ret_target, struct error *err) {
-        int r = container_path_make_with(a->root, m->destination, type, m->destination_nofollow ? O_NOFOLLOW : 0, resolve_for(m), ret_target, err);
+/* NAME, where DESTINATION is NAME directly in the tmpfs that was just mounted, else NULL. */
+static const char *name_in_fresh(const struct attach *a, const char *destination) {
+        const char *name = a->fresh ? str_after(destination, a->fresh) : NULL;
 
+        if (!name || name[0] != '/' || strchr(name + 1, '/') || streq(name + 1, "") || streq(name + 1, ".") || streq(name + 1, ".."))
+                return NULL;
+        return name + 1;
+}
+
+/* A bundle mounts an empty tmpfs on /dev, and pts, shm and mqueue in it next. Nobody has seen that file system yet, so there is no need to find
+ * out that those are missing and where they belong: half of the system calls. -ENOENT: not such a case, look for it in the usual way. */
+static int open_in_fresh(struct attach *a, const char *destination) {
+        const char *name = name_in_fresh(a, destination);
+        int fd;
+
+        if (!name)
+                return -ENOENT;
+        if (a->fresh_root < 0) {
+                a->fresh_root = container_path_try(a->root, a->fresh, O_PATH | O_DIRECTORY, 0);
+                if (a->fresh_root < 0)
+                        return -ENOENT;
+        }
+        if (mkdirat(a->fresh_root, name, 0755) < 0)
+                return -ENOENT;
+        fd = openat(a->fresh_root, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+        return fd < 0 ? -ENOENT : fd;
+}
+
+/* 1: the target was made, 0: it was there. */
+static int open_target(struct attach *a, const struct plan_mount *m, mode_t type, int *ret_target, struct error *err) {
+        int fd = type == S_IFDIR ? open_in_fresh(a, m->destination) : -ENOENT, r;
+
+        if (fd >= 0) {
+                *ret_target = fd;
+                return 1;
+        }
+        r = container_path_make_with(a->root, m->destination, type, m->destination_nofollow ? O_NOFOLLOW : 0, resolve_for(m), ret_target, err);
         return r < 0 ? fail_within(err, r, m->field) : r;
 }
 
 /* Mounts that say more than mount(2) takes in one call. TARGET lies below the new mount, so the path is looked up again. */
-static int change_attached(const struct attach *a, const struct plan_mount *m, struct error *err) {
+static int change_attached(struct attach *a, const struct plan_mount *m, struct error *err) {
         const struct tree_change changes[] = {
                 { .set = m->recursive_set, .clear = m->recursive_clear, .recursive = true },
                 { .propagation = m->propagation, .recursive = m->propagation & MS_REC },
@@ -107,7 +146,7 @@ static int change_attached(const struct attach *a, const struct plan_mount *m, s
         return r;
 }
 
-static int copy_up(const struct attach *a, const struct plan_mount *m, int below, struct error *err) {
+static int copy_up(struct attach *a, const struct plan_mount *m, int below, struct error *err) {
         _cleanup_close_ int top = -1;
         int r = container_path_open(a->root, m->destination, O_PATH | O_DIRECTORY, &top, err);
 
@@ -120,7 +159,7 @@ static bool is_tmpfs(const struct plan_mount *m) {
 
 /* What a new file system needs besides its type: the options, for tmpfs with the mode of the directory that it covers, as long as that
  * one was there before and the bundle says nothing else. */
-static int compose_data(const struct attach *a, const struct plan_mount *m, int target, bool existed, char *buffer, const char **ret_data,
+static int compose_data(struct attach *a, const struct plan_mount *m, int target, bool existed, char *buffer, const char **ret_data,
         struct error *err) {
         const char *label = a->plan->rootfs->mount_label;
         struct stat st;
@@ -158,20 +197,24 @@ static int type_of(int fd, mode_t *ret_type) {
         return 0;
 }
 
-static int attach_tree(const struct plan_mount *m, int tree, int target, struct error *err) {
+/* Takes both descriptors when it succeeds. */
+static int attach_tree(struct attach *a, const struct plan_mount *m, int *tree, int *target, struct error *err) {
         mode_t from, to;
         int errnum;
 
-        if (move_mount(tree, "", target, "", MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH) == 0)
+        if (move_mount(*tree, "", *target, "", MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH) == 0) {
+                fd_batch_add(&a->done, tree);
+                fd_batch_add(&a->done, target);
                 return 0;
+        }
         errnum = errno;
-        if (type_of(tree, &from) == 0 && type_of(target, &to) == 0 && from != to)
+        if (type_of(*tree, &from) == 0 && type_of(*target, &to) == 0 && from != to)
                 return fail(err, CODE_LAUNCH_FAILED, ENOTDIR, m->field, "cannot bind %s on %s: one is a directory and the other is not",
                         m->source ? m->source : m->type, m->destination);
         return fail_mount(err, errnum, m, "attach the mount");
 }
 
-static int attach_filesystem(const struct attach *a, const struct plan_mount *m, int *source, struct error *err) {
+static int attach_filesystem(struct attach *a, const struct plan_mount *m, int *source, struct error *err) {
         _cleanup_close_ int target = -1;
         const char *data = NULL;
         char buffer[DATA_MAX];
@@ -192,11 +235,12 @@ static int attach_filesystem(const struct attach *a, const struct plan_mount *m,
                 r = copy_up(a, m, target, err);
         if (r == 0 && (m->propagation || m->recursive_set || m->recursive_clear))
                 r = change_attached(a, m, err);
+        fd_batch_add(&a->done, &target);
         return r;
 }
 
 /* copy-symlink (crun.1): a source that is a symlink is made again in the container, not followed. 1: made, 0: it is none. */
-static int copy_symlink(const struct attach *a, const struct plan_mount *m, struct error *err) {
+static int copy_symlink(struct attach *a, const struct plan_mount *m, struct error *err) {
         char target[PATH_MAX], parent[PATH_MAX];
         ssize_t n = readlink(m->source, target, sizeof target - 1);
         _cleanup_close_ int dir = -1;
@@ -218,7 +262,7 @@ static int copy_symlink(const struct attach *a, const struct plan_mount *m, stru
         return 1;
 }
 
-static int attach_bind(const struct attach *a, const struct plan_mount *m, int *source, struct error *err) {
+static int attach_bind(struct attach *a, const struct plan_mount *m, int *source, struct error *err) {
         _cleanup_close_ int tree = source ? take_fd(source) : -1, target = -1;
         mode_t type = S_IFDIR;
         int r;
@@ -242,12 +286,12 @@ static int attach_bind(const struct attach *a, const struct plan_mount *m, int *
                 if (r < 0)
                         return r;
         }
-        return attach_tree(m, tree, target, err);
+        return attach_tree(a, m, &tree, &target, err);
 }
 
 /* In a cgroup namespace of the container's own, the file system begins at its cgroup; elsewhere a mount would show all of the host's
  * (CVE-2023-25809), so the container's directory is bound, and nothing can be written to it. */
-static int attach_cgroup(const struct attach *a, const struct plan_mount *m, int *source, struct error *err) {
+static int attach_cgroup(struct attach *a, const struct plan_mount *m, int *source, struct error *err) {
         const struct plan_namespaces *namespaces = a->plan->namespaces;
         _cleanup_close_ int target = -1, tree = -1;
         bool own = namespaces->create & CLONE_NEWCGROUP;
@@ -261,18 +305,20 @@ static int attach_cgroup(const struct attach *a, const struct plan_mount *m, int
                 return r;
         if (own) {
                 r = mount_here(m, "cgroup2", target, m->data);
-                if (r == 0 && m->propagation)
-                        return change_attached(a, m, err);
-                if (r == 0 || (r != -EPERM && r != -EBUSY))
-                        return r == 0 ? 0 : fail_mount(err, -r, m, "mount cgroup2");
+                if (r == 0) {
+                        fd_batch_add(&a->done, &target);
+                        return m->propagation ? change_attached(a, m, err) : 0;
+                }
+                if (r != -EPERM && r != -EBUSY)
+                        return fail_mount(err, -r, m, "mount cgroup2");
         }
         r = mount_source_cgroup(a->plan, m->field, &tree, err);
-        return r < 0 ? r : attach_tree(m, tree, target, err);
+        return r < 0 ? r : attach_tree(a, m, &tree, &target, err);
 }
 
 /* sysfs shows the devices of a network namespace and wants rights over it: a container that keeps the host's network in a user namespace
  * of its own has none. It gets the host's /sys with all that is mounted there, read-only. */
-static int attach_sysfs(const struct attach *a, const struct plan_mount *m, int *source, struct error *err) {
+static int attach_sysfs(struct attach *a, const struct plan_mount *m, int *source, struct error *err) {
         _cleanup_close_ int target = -1, tree = -1;
         int r;
 
@@ -281,31 +327,47 @@ static int attach_sysfs(const struct attach *a, const struct plan_mount *m, int 
         if (r < 0)
                 return r;
         r = mount_here(m, "sysfs", target, m->data);
-        if (r == 0)
+        if (r == 0) {
+                fd_batch_add(&a->done, &target);
                 return m->propagation ? change_attached(a, m, err) : 0;
+        }
         if (r != -EPERM)
                 return fail_mount(err, -r, m, "mount sysfs");
         r = mount_source_view(m->field, "/sys", true, &tree, err);
-        return r < 0 ? r : attach_tree(m, tree, target, err);
+        return r < 0 ? r : attach_tree(a, m, &tree, &target, err);
 }
 
-static int (*const attach_kind[])(const struct attach *, const struct plan_mount *, int *source, struct error *) = {
+static int (*const attach_kind[])(struct attach *, const struct plan_mount *, int *source, struct error *) = {
         [PLAN_MOUNT_KIND_FILESYSTEM] = attach_filesystem,
         [PLAN_MOUNT_KIND_BIND] = attach_bind,
         [PLAN_MOUNT_KIND_CGROUP] = attach_cgroup,
         [PLAN_MOUNT_KIND_SYSFS_OR_BIND] = attach_sysfs,
 };
 
+/* Only mounts directly in the fresh tmpfs leave it fresh: any other could be over it or change what the path to it means. */
+static void note_fresh(struct attach *a, const struct plan_mount *m) {
+        if (name_in_fresh(a, m->destination))
+                return;
+        fd_batch_add(&a->done, &a->fresh_root);
+        a->fresh = is_tmpfs(m) && !m->copy_up ? m->destination : NULL;
+}
+
 int mounts_attach(const struct plan_plan *plan, int root, int *sources, struct error *err) {
-        const struct attach a = { .plan = plan, .root = root, .shared = plan->rootfs->propagation & (MS_SHARED | MS_SLAVE) };
+        struct attach a = {
+                .plan = plan,
+                .root = root,
+                .shared = plan->rootfs->propagation & (MS_SHARED | MS_SLAVE),
+                .fresh_root = -1,
+        };
+        int r = 0;
 
-        for (size_t i = 0; i < plan->n_mounts; i++) {
-                int r = attach_kind[plan->mounts[i].kind](&a, &plan->mounts[i], sources ? &sources[i] : NULL, err);
-
-                if (r < 0)
-                        return r;
+        for (size_t i = 0; r == 0 && i < plan->n_mounts; i++) {
+                r = attach_kind[plan->mounts[i].kind](&a, &plan->mounts[i], sources ? &sources[i] : NULL, err);
+                note_fresh(&a, &plan->mounts[i]);
         }
-        return 0;
+        fd_batch_add(&a.done, &a.fresh_root);
+        fd_batch_close(&a.done);
+        return r;
 }
 
 int mounts_finish(const struct plan_plan *plan, int root, struct error *err) {

@@ -268,6 +268,27 @@ CHILD_TEST(tmpcopyup_takes_the_image_along, 0) {
         CHECK(access(name, F_OK) == 0 && refuses_write("/d/x", EROFS));
 }
 
+CHILD_TEST(a_mount_goes_where_earlier_ones_have_led, 0) {
+        char source[128];
+        struct plan_mount mounts[] = {
+                { .field = "mounts[0]", .destination = "/t", .kind = FILESYSTEM, .type = "tmpfs" },
+                { .field = "mounts[1]", .destination = "/t/a", .kind = FILESYSTEM, .type = "tmpfs" },
+                { .field = "mounts[2]", .destination = "/t", .kind = BIND, .source = source },
+                { .field = "mounts[3]", .destination = "/t/b", .kind = FILESYSTEM, .type = "tmpfs" },
+                { .field = "mounts[4]", .destination = "/t/b/c/d", .kind = FILESYSTEM, .type = "tmpfs" },
+        };
+        struct plan_plan *plan = bare_plan(scratch, mounts, 5);
+        struct stat outer, b, d;
+
+        snprintf(source, sizeof source, "%s/source", scratch);
+        CHECK(mkdir("source", 0755) == 0 && symlink("/elsewhere", "source/b") == 0);
+        enter_all(plan);
+        CHECK(S_ISLNK(mode_of("/t/b")) && access("/t/a", F_OK) < 0);
+        write_text("/elsewhere/c/d/x", "");
+        CHECK(stat("/", &outer) == 0 && stat("/elsewhere", &b) == 0 && stat("/elsewhere/c/d", &d) == 0);
+        CHECK(outer.st_dev != b.st_dev && b.st_dev != d.st_dev);
+}
+
 /* CVE-2025-31133: the mask is the host's null device even where the container's own is something else. */
 CHILD_TEST(masks_come_from_the_host, NEW_ALL) {
         struct plan_plan *plan = default_plan(scratch);
@@ -606,6 +627,7 @@ int main(void) {
                 cmocka_unit_test(a_tmpfs_has_the_mode_of_the_directory_that_it_covers),
                 cmocka_unit_test(a_read_only_tmpfs_is_furnished_first),
                 cmocka_unit_test(tmpcopyup_takes_the_image_along),
+                cmocka_unit_test(a_mount_goes_where_earlier_ones_have_led),
                 cmocka_unit_test(masks_come_from_the_host),
                 cmocka_unit_test(devices_that_exist_must_be_the_right_ones),
                 cmocka_unit_test(a_read_only_dev_lacks_only_defaults),
