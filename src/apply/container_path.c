@@ -175,8 +175,9 @@ int container_path_make_with(int root, const char *path, mode_t type, int flags,
                 for (int tries = 0; fd == -ENOENT && tries < SYMLINKS_MAX + MAKE_TRIES; tries++) {
                         r = make_missing(&walk, type);
                         if (r < 0)
-                                return r == -ELOOP ? fail_open(err, ELOOP, path, resolve) :
-                                        fail_errno(err, CODE_LAUNCH_FAILED, -r, path, "cannot make this path inside the container");
+                                return r == -ELOOP
+                                        ? fail_open(err, ELOOP, path, resolve)
+                                        : fail_errno(err, CODE_LAUNCH_FAILED, -r, path, "cannot make this path inside the container");
                         if (r == 0)
                                 fd = container_path_try(root, path, O_PATH | flags, resolve);
                 }

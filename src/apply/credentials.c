@@ -22,7 +22,8 @@ int credentials_no_new_privileges(const struct plan_process *process, struct err
         return 0;
 }
 
-/* EINVAL is the first number that this kernel has no capability for (capabilities(7), cap_last_cap), so that is not asked for separately. */
+/* EINVAL is the first number that this kernel has no capability for (capabilities(7), cap_last_cap), so that is not asked for separately.
+ * */
 int credentials_drop_bounding(const struct plan_process *process, struct error *err) {
         for (unsigned n = 0; n < 64; n++) {
                 if (process->capabilities->bounding & BIT(n))
@@ -103,13 +104,14 @@ static int set_capabilities(const struct plan_capabilities *wanted, struct error
         return r < 0 ? fail_errno(err, CODE_LAUNCH_FAILED, -r, "process.capabilities", "cannot set the capabilities") : 0;
 }
 
-/* An ambient bit takes the permitted and the inheritable one (capabilities(7)); those that miss it are left out. capset(2) has already taken
- * away what the caller's ambient set had beyond that, the rest goes only if there can be one. */
+/* An ambient bit takes the permitted and the inheritable one (capabilities(7)); those that miss it are left out. capset(2) has already
+ * taken away what the caller's ambient set had beyond that, the rest goes only if there can be one. */
 static int set_ambient(const struct plan_capabilities *wanted, struct error *err) {
         if (wanted->permitted & wanted->inheritable & ~wanted->ambient && prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) < 0)
                 return fail_errno(err, CODE_LAUNCH_FAILED, errno, "process.capabilities.ambient", "cannot clear the ambient capabilities");
         for (unsigned n = 0; n < 64; n++)
-                if (wanted->ambient & BIT(n) && prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE, n, 0, 0) < 0 && errno != EPERM && errno != EINVAL)
+                if (wanted->ambient & BIT(n) && prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE, n, 0, 0) < 0 && errno != EPERM &&
+                        errno != EINVAL)
                         return fail_errno(err, CODE_LAUNCH_FAILED, errno, "process.capabilities.ambient", "cannot raise capability %u", n);
         return 0;
 }
@@ -119,7 +121,8 @@ int credentials_set(const struct plan_process *process, struct error *err) {
         int r = set_groups(process, err);
 
         /* Without it, leaving uid 0 clears all sets; execve(2) clears the flag. */
-        if (r == 0 && process->uid != 0 && (wanted->permitted | wanted->effective | wanted->inheritable) && prctl(PR_SET_KEEPCAPS, 1, 0, 0, 0) < 0)
+        if (r == 0 && process->uid != 0 && (wanted->permitted | wanted->effective | wanted->inheritable) &&
+                prctl(PR_SET_KEEPCAPS, 1, 0, 0, 0) < 0)
                 r = fail_errno(err, CODE_LAUNCH_FAILED, errno, "process.capabilities", "cannot keep capabilities");
         if (r == 0)
                 r = set_ids(process, err);

@@ -1,8 +1,9 @@
 /* Identity and capabilities of the payload. All of it in the child, by raw system calls: the child is one thread, and libc's wrappers would
  * signal others that are not there.
  *
- * The order, kept by the caller: rlimits_set() … credentials_drop_bounding(), credentials_set(), with credentials_no_new_privileges() before a
- * filter is loaded, or, where privileges may be gained, the filter before credentials_set() while CAP_SYS_ADMIN is still there (seccomp(2)). */
+ * The order, kept by the caller: rlimits_set() … credentials_drop_bounding(), credentials_set(), with credentials_no_new_privileges()
+ * before a filter is loaded, or, where privileges may be gained, the filter before credentials_set() while CAP_SYS_ADMIN is still there
+ * (seccomp(2)). */
 #pragma once
 
 #include "base/error.h"

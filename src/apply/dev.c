@@ -32,7 +32,8 @@ int dev_open_null(int *ret_null, struct error *err) {
         if (fd < 0 || fstat(fd, &st) < 0)
                 return fail_errno(err, CODE_LAUNCH_FAILED, errno, "/dev/null", "cannot open the host's null device");
         if (!S_ISCHR(st.st_mode) || st.st_rdev != NULL_DEVICE)
-                return fail(err, CODE_LAUNCH_FAILED, ENODEV, "/dev/null", "this is not the null device (character device 1:3) on this host");
+                return fail(
+                        err, CODE_LAUNCH_FAILED, ENODEV, "/dev/null", "this is not the null device (character device 1:3) on this host");
         *ret_null = take_fd(&fd);
         return 0;
 }
@@ -49,8 +50,8 @@ static int check_existing(int dir, const char *name, const struct plan_device *d
                 return fail_errno(err, CODE_LAUNCH_FAILED, errno, device_field(device), "cannot look at %s in the container", device->path);
         if ((st.st_mode & S_IFMT) == device->type && (device->type == S_IFIFO || st.st_rdev == makedev(device->major, device->minor)))
                 return 0;
-        return fail(err, CODE_LAUNCH_FAILED, EEXIST, device_field(device), "%s exists in the container and is not the device %u:%u that is to be there",
-                device->path, device->major, device->minor);
+        return fail(err, CODE_LAUNCH_FAILED, EEXIST, device_field(device),
+                "%s exists in the container and is not the device %u:%u that is to be there", device->path, device->major, device->minor);
 }
 
 /* The umask is 0, so mknod(2) alone gives the mode; the owner is root's unless another is asked for. */
@@ -60,7 +61,8 @@ static int make_node(int dir, const char *name, const struct plan_device *device
                         return check_existing(dir, name, device, err);
                 if (errno == EROFS && !device->field)
                         return 0;
-                return fail_errno(err, CODE_LAUNCH_FAILED, errno, device_field(device), "cannot make the device %s in the container", device->path);
+                return fail_errno(
+                        err, CODE_LAUNCH_FAILED, errno, device_field(device), "cannot make the device %s in the container", device->path);
         }
         if ((device->uid || device->gid) && fchownat(dir, name, device->uid, device->gid, AT_SYMLINK_NOFOLLOW) < 0)
                 return fail_errno(err, CODE_LAUNCH_FAILED, errno, device_field(device), "cannot give %s its owner", device->path);
@@ -78,8 +80,8 @@ static int bind_node(int dir, const char *name, const struct plan_device *device
                 return make_node(dir, name, device, err);
         tree = open_tree(AT_FDCWD, device->path, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_SYMLINK_NOFOLLOW);
         if (tree < 0 || fstat(tree, &st) < 0)
-                return fail_errno(err, CODE_LAUNCH_FAILED, errno, device_field(device), "cannot open the host's %s, to be bound in a user namespace",
-                        device->path);
+                return fail_errno(err, CODE_LAUNCH_FAILED, errno, device_field(device),
+                        "cannot open the host's %s, to be bound in a user namespace", device->path);
         if ((st.st_mode & S_IFMT) != device->type || st.st_rdev != makedev(device->major, device->minor))
                 return fail(err, CODE_LAUNCH_FAILED, ENODEV, device_field(device),
                         "the host's %s is not the device %u:%u; in a user namespace only the host's own nodes can be bound", device->path,
@@ -87,7 +89,8 @@ static int bind_node(int dir, const char *name, const struct plan_device *device
         if (mknodat(dir, name, S_IFREG | 0600, 0) < 0 && errno != EEXIST) {
                 if (errno == EROFS && !device->field)
                         return 0;
-                return fail_errno(err, CODE_LAUNCH_FAILED, errno, device_field(device), "cannot make a place for %s in the container", device->path);
+                return fail_errno(
+                        err, CODE_LAUNCH_FAILED, errno, device_field(device), "cannot make a place for %s in the container", device->path);
         }
         if (mount_setattr(tree, "", AT_EMPTY_PATH, &attr, sizeof attr) < 0 || move_mount(tree, "", dir, name, MOVE_MOUNT_F_EMPTY_PATH) < 0)
                 return fail_errno(err, CODE_LAUNCH_FAILED, errno, device_field(device), "cannot bind the host's %s", device->path);
@@ -129,8 +132,8 @@ static const struct link {
         { "core", "/proc/kcore" },
 };
 
-/* Images bring links of their own, and those that exist are left alone, but for ptmx: a node that is not the container's devpts would hand out
- * terminals of somewhere else. */
+/* Images bring links of their own, and those that exist are left alone, but for ptmx: a node that is not the container's devpts would hand
+ * out terminals of somewhere else. */
 static int add_ptmx(int dev, struct error *err) {
         char target[32];
         struct stat st;

@@ -1,5 +1,5 @@
-/* Descriptors that are closed together. Building a container opens some forty of them for one step each; neighbours cost one close_range(2) in the
- * end instead of a close(2) each. Only descriptors that were added are closed. */
+/* Descriptors that are closed together. Building a container opens some forty of them for one step each; neighbours cost one close_range(2)
+ * in the end instead of a close(2) each. Only descriptors that were added are closed. */
 #pragma once
 
 #include <errno.h>

@@ -12,8 +12,8 @@
 
 static int fail_label(struct error *err, int errnum, const char *field, const char *lsm, const char *label) {
         if (errnum == EINVAL || errnum == ENOENT)
-                return fail(err, CODE_CAPABILITY_UNSUPPORTED, errnum, field, "%s does not take '%s': it is not active on this host, or has no such label",
-                        lsm, label);
+                return fail(err, CODE_CAPABILITY_UNSUPPORTED, errnum, field,
+                        "%s does not take '%s': it is not active on this host, or has no such label", lsm, label);
         return fail_errno(err, CODE_LAUNCH_FAILED, errnum, field, "%s does not take '%s'", lsm, label);
 }
 

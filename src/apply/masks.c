@@ -41,12 +41,13 @@ static int clone_to(struct masks *masks, int from, int target, uint64_t set, boo
 static int mask_directory(struct masks *masks, int target, const char *path) {
         char buffer[LABEL_DATA_MAX];
         const char *data;
+        int r;
 
         if (masks->empty >= 0)
                 return clone_to(masks, masks->empty, target, 0, false);
-        data = mount_data("tmpfs", "mode=755", -1, masks->label, buffer, sizeof buffer);
-        if (!data)
-                return -E2BIG;
+        r = mount_data("tmpfs", "mode=755", -1, masks->label, buffer, sizeof buffer, &data);
+        if (r < 0)
+                return r;
         if (fchdir(target) < 0 || mount("tmpfs", ".", "tmpfs", MS_RDONLY | MS_NOSUID | MS_NODEV | MS_NOEXEC, data) < 0)
                 return -errno;
         masks->empty = container_path_try(masks->root, path, O_PATH | O_DIRECTORY, 0);

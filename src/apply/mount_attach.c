@@ -56,26 +56,29 @@ static bool takes_label(const char *type) {
         return true;
 }
 
-const char *mount_data(const char *type, const char *data, int mode, const char *label, char *buffer, size_t size) {
+int mount_data(const char *type, const char *data, int mode, const char *label, char *buffer, size_t size, const char **ret_data) {
         char more[32] = "";
         int n;
 
         if (label && (!takes_label(type) || has_option(data, "context")))
                 label = NULL;
-        if (mode < 0 && !label)
-                return data;
+        if (mode < 0 && !label) {
+                *ret_data = data;
+                return 0;
+        }
         if (mode >= 0)
                 snprintf(more, sizeof more, ",mode=%o", (unsigned)mode);
         n = snprintf(buffer, size, "%s%s%s%s%s", data ? data : "", more, label ? ",context=\"" : "", label ? label : "", label ? "\"" : "");
         if (n < 0 || (size_t)n >= size)
-                return NULL;
-        return buffer[0] == ',' ? buffer + 1 : buffer;
+                return -E2BIG;
+        *ret_data = buffer[0] == ',' ? buffer + 1 : buffer;
+        return 0;
 }
 
 static int fail_mount(struct error *err, int errnum, const struct plan_mount *m, const char *what) {
         if (errnum == EPERM && m->type && streq(m->type, "proc"))
                 return fail_errno(err, CODE_CAPABILITY_UNSUPPORTED, EPERM, m->field,
-                        "cannot mount proc on %s: the host's /proc is covered in part (this is itself a container), or the PID namespace is not new",
+                        "cannot mount proc on %s: the host's /proc is partly covered (is this a container?), or the PID namespace is old",
                         m->destination);
         return fail_errno(err, CODE_LAUNCH_FAILED, errnum, m->field, "cannot %s on %s", what, m->destination);
 }
@@ -97,8 +100,9 @@ static const char *name_in_fresh(const struct attach *a, const char *destination
         return name + 1;
 }
 
-/* A bundle mounts an empty tmpfs on /dev, and pts, shm and mqueue in it next. Nobody has seen that file system yet, so there is no need to find
- * out that those are missing and where they belong: half of the system calls. -ENOENT: not such a case, look for it in the usual way. */
+/* A bundle mounts an empty tmpfs on /dev, and pts, shm and mqueue in it next. Nobody has seen that file system yet, so there is no need to
+ * find out that those are missing and where they belong: half of the system calls. -ENOENT: not such a case, look for it in the usual way.
+ * */
 static int open_in_fresh(struct attach *a, const char *destination) {
         const char *name = name_in_fresh(a, destination);
         int fd;
@@ -124,7 +128,8 @@ static int open_target(struct attach *a, const struct plan_mount *m, mode_t type
                 *ret_target = fd;
                 return 1;
         }
-        r = container_path_make_with(a->root, m->destination, type, m->destination_nofollow ? O_NOFOLLOW : 0, resolve_for(m), ret_target, err);
+        r = container_path_make_with(
+                a->root, m->destination, type, m->destination_nofollow ? O_NOFOLLOW : 0, resolve_for(m), ret_target, err);
         return r < 0 ? fail_within(err, r, m->field) : r;
 }
 
@@ -159,8 +164,8 @@ static bool is_tmpfs(const struct plan_mount *m) {
 
 /* What a new file system needs besides its type: the options, for tmpfs with the mode of the directory that it covers, as long as that
  * one was there before and the bundle says nothing else. */
-static int compose_data(struct attach *a, const struct plan_mount *m, int target, bool existed, char *buffer, const char **ret_data,
-        struct error *err) {
+static int compose_data(
+        struct attach *a, const struct plan_mount *m, int target, bool existed, char *buffer, const char **ret_data, struct error *err) {
         const char *label = a->plan->rootfs->mount_label;
         struct stat st;
         int mode = -1;
@@ -170,9 +175,8 @@ static int compose_data(struct attach *a, const struct plan_mount *m, int target
                         return fail_mount(err, errno, m, "look at what is");
                 mode = (int)(st.st_mode & 07777);
         }
-        *ret_data = mount_data(m->type, m->data, mode, label, buffer, DATA_MAX);
-        if (!*ret_data && (m->data || mode >= 0 || label))
-                return fail(err, CODE_CONFIG_INVALID, E2BIG, m->field, "the options are longer than the kernel takes (%d bytes)", DATA_MAX - 1);
+        if (mount_data(m->type, m->data, mode, label, buffer, DATA_MAX, ret_data) < 0)
+                return fail(err, CODE_CONFIG_INVALID, E2BIG, m->field, "the options take more than %d bytes", DATA_MAX - 1);
         return 0;
 }
 

@@ -121,7 +121,8 @@ static int copy_directory(const struct copy *copy, int from, int to, int depth) 
                 long n = syscall(SYS_getdents64, from, entries, sizeof entries);
 
                 if (n < 0)
-                        return fail_errno(copy->err, CODE_LAUNCH_FAILED, errno, copy->field, "cannot read a directory to be copied (tmpcopyup)");
+                        return fail_errno(
+                                copy->err, CODE_LAUNCH_FAILED, errno, copy->field, "cannot read a directory to be copied (tmpcopyup)");
                 if (n == 0)
                         return 0;
                 for (long at = 0; at < n;) {
@@ -138,7 +139,8 @@ static int copy_directory(const struct copy *copy, int from, int to, int depth) 
 }
 
 int mount_copyup(int from, int to, const char *field, struct error *err) {
-        _cleanup_close_ int in = openat(from, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC), out = openat(to, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        _cleanup_close_ int in = openat(from, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC),
+                            out = openat(to, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
         struct copy copy = { .field = field, .err = err };
         struct stat st;
 

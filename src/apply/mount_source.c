@@ -62,8 +62,7 @@ static int write_map(int dir, const char *name, const struct plan_id_range *rang
 
 /* The process that a user namespace needs to come into being. It shares our descriptors, so that we can write to the /proc/self that it
  * opens: our number for it is not the one that this /proc knows it by when we are in a newer PID namespace than /proc is. */
-__attribute__((noreturn))
-static void hold_namespace(int ready) {
+__attribute__((noreturn)) static void hold_namespace(int ready) {
         int32_t self;
 
         prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -74,7 +73,8 @@ static void hold_namespace(int ready) {
 }
 
 static int fill_namespace(int proc, const struct plan_idmap *map, const struct plan_ids *ids, int *ret_userns) {
-        const struct plan_id_range *uids = map->n_uid_map ? map->uid_map : ids->uid_map, *gids = map->n_gid_map ? map->gid_map : ids->gid_map;
+        const struct plan_id_range *uids = map->n_uid_map ? map->uid_map : ids->uid_map,
+                                   *gids = map->n_gid_map ? map->gid_map : ids->gid_map;
         int r;
 
         r = write_map(proc, "uid_map", uids, map->n_uid_map ? map->n_uid_map : ids->n_uid_map);
@@ -119,7 +119,8 @@ static int set_idmap(int tree, const struct plan_mount *m, const struct plan_ids
         int r;
 
         if (!m->idmap->n_uid_map && !ids->n_uid_map)
-                return fail(err, CODE_CONFIG_INVALID, EINVAL, m->field, "idmap needs uidMappings and gidMappings here or a user namespace with some");
+                return fail(err, CODE_CONFIG_INVALID, EINVAL, m->field,
+                        "idmap needs uidMappings and gidMappings here or a user namespace with some");
         r = make_namespace(m->idmap, ids, &userns);
         if (r < 0)
                 return fail_errno(err, CODE_LAUNCH_FAILED, -r, m->field, "cannot make the user namespace for an id-mapped mount");
@@ -127,7 +128,8 @@ static int set_idmap(int tree, const struct plan_mount *m, const struct plan_ids
         if (mount_setattr(tree, "", AT_EMPTY_PATH | (m->idmap->recursive ? AT_RECURSIVE : 0), &attr, sizeof attr) == 0)
                 return 0;
         if (errno == EINVAL)
-                return fail(err, CODE_CAPABILITY_UNSUPPORTED, EINVAL, m->field, "the file system of %s does not support id-mapped mounts", m->source);
+                return fail(err, CODE_CAPABILITY_UNSUPPORTED, EINVAL, m->field, "the file system of %s does not support id-mapped mounts",
+                        m->source);
         return fail_errno(err, CODE_LAUNCH_FAILED, errno, m->field, "cannot map the ids of %s", m->source);
 }
 
@@ -143,7 +145,8 @@ static int set_attributes(int tree, const struct plan_mount *m, bool shared, str
 
                 if (r == -EPERM)
                         return fail_errno(err, CODE_LAUNCH_FAILED, EPERM, m->field,
-                                "cannot set these options: the host locks ro, nosuid, nodev, noexec or atime modes of %s in this user namespace", m->source);
+                                "cannot set these options: the host locks ro, nosuid, nodev, noexec or atime of %s in this namespace",
+                                m->source);
                 if (r < 0)
                         return fail_errno(err, CODE_LAUNCH_FAILED, -r, m->field, "cannot set the mount options of %s", m->source);
         }

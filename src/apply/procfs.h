@@ -4,8 +4,8 @@
 
 #include "base/error.h"
 
-/* The root of the procfs at /proc: O_PATH, close-on-exec, verified to be procfs and its root. Taken before the root changes it is the host's,
- * and goes on working, in the container's namespaces, for as long as it is open: "self" is whoever asks. */
+/* The root of the procfs at /proc: O_PATH, close-on-exec, verified to be procfs and its root. Taken before the root changes it is the
+ * host's, and goes on working, in the container's namespaces, for as long as it is open: "self" is whoever asks. */
 int procfs_open(int *ret_proc, struct error *err);
 
 /* A procfs of this process's PID namespace that is mounted nowhere, so that nothing can be mounted over its parts. */

@@ -7,7 +7,9 @@
 #include <unistd.h>
 
 /* struct rlimit64 of prlimit64(2); all ones is "no limit" there, as in the plan. */
-struct limit { uint64_t soft, hard; };
+struct limit {
+        uint64_t soft, hard;
+};
 
 int rlimits_set_of(pid_t pid, const struct plan_process *process, struct error *err) {
         for (size_t i = 0; i < process->n_rlimits; i++) {
@@ -18,7 +20,7 @@ int rlimits_set_of(pid_t pid, const struct plan_process *process, struct error *
                         continue;
                 if (errno == EPERM)
                         return fail(err, CODE_LAUNCH_FAILED, EPERM, rlimit->field,
-                                "cannot set this limit to %llu (hard): it is above what this process may have, and CAP_SYS_RESOURCE is missing",
+                                "cannot set the hard limit to %llu: that is more than this process has, and CAP_SYS_RESOURCE is missing",
                                 (unsigned long long)rlimit->hard);
                 return fail_errno(err, CODE_LAUNCH_FAILED, errno, rlimit->field, "cannot set this limit");
         }

@@ -6,8 +6,8 @@
 #include "base/error.h"
 #include "spec/plan.h"
 
-/* Sets them for the calling process. Raising a hard limit takes CAP_SYS_RESOURCE over the host's user namespace (setrlimit(2)), so this comes
- * before a user namespace is entered or capabilities are dropped. */
+/* Sets them for the calling process. Raising a hard limit takes CAP_SYS_RESOURCE over the host's user namespace (setrlimit(2)), so this
+ * comes before a user namespace is entered or capabilities are dropped. */
 int rlimits_set(const struct plan_process *process, struct error *err);
 
 /* The same for PID, a child of ours that is in a user namespace already and can raise nothing itself. */

@@ -28,9 +28,11 @@ int terminal_open_pair(int root, uint16_t width, uint16_t height, int *ret_maste
         int unlock = 0;
 
         if (pts < 0)
-                return fail_errno(err, CODE_LAUNCH_FAILED, -pts, "process.terminal", "cannot open the container's /dev/pts; a terminal needs a devpts mount there");
+                return fail_errno(err, CODE_LAUNCH_FAILED, -pts, "process.terminal",
+                        "cannot open the container's /dev/pts; a terminal needs a devpts mount there");
         if (fstatfs(pts, &fs) < 0 || fs.f_type != DEVPTS_SUPER_MAGIC)
-                return fail(err, CODE_LAUNCH_FAILED, ENODEV, "process.terminal", "the container's /dev/pts is not a devpts mount, which a terminal needs");
+                return fail(err, CODE_LAUNCH_FAILED, ENODEV, "process.terminal",
+                        "the container's /dev/pts is not a devpts mount, which a terminal needs");
         master = openat(pts, "ptmx", O_RDWR | O_NOCTTY | O_NOFOLLOW | O_CLOEXEC);
         if (master < 0)
                 return fail_errno(err, CODE_LAUNCH_FAILED, errno, "process.terminal", "cannot open a terminal in the container's /dev/pts");
@@ -108,14 +110,18 @@ static int socket_address(const char *path, int *ret_dir, struct sockaddr_un *re
         dir = open(parent, O_PATH | O_DIRECTORY | O_CLOEXEC);
         if (dir < 0)
                 return fail_errno(err, CODE_LAUNCH_FAILED, errno, path, "cannot open the directory of the console socket");
-        if (snprintf(ret_address->sun_path, sizeof ret_address->sun_path, "%s/%s", fd_path(dir).path, slash + 1) >= (int)sizeof ret_address->sun_path)
+        if (snprintf(ret_address->sun_path, sizeof ret_address->sun_path, "%s/%s", fd_path(dir).path, slash + 1) >=
+                (int)sizeof ret_address->sun_path)
                 return fail_errno(err, CODE_USAGE, ENAMETOOLONG, path, "cannot connect to the console socket");
         *ret_dir = take_fd(&dir);
         return 0;
 }
 
 int terminal_send(const char *socket_path, int master, struct error *err) {
-        union { struct cmsghdr header; char space[CMSG_SPACE(sizeof(int))]; } control = { 0 };
+        union {
+                struct cmsghdr header;
+                char space[CMSG_SPACE(sizeof(int))];
+        } control = { 0 };
         static const char name[] = "/dev/ptmx"; /* what runc sends with it; receivers want at least a byte */
         struct iovec data = { (void *)name, sizeof name - 1 };
         struct msghdr message = { .msg_iov = &data, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof control };

@@ -19,8 +19,8 @@ int terminal_open_pair(int root, uint16_t width, uint16_t height, int *ret_maste
 /* Gives the slave to UID, so that the payload can open /dev/pts/N and /dev/stdout again. Before credentials_set(). */
 int terminal_own(int slave, uid_t uid, struct error *err);
 
-/* Makes SLAVE the controlling terminal of the calling session leader (setsid(2) is the caller's) and its fds 0 to 2. SLAVE stays open unless
- * it is one of them. */
+/* Makes SLAVE the controlling terminal of the calling session leader (setsid(2) is the caller's) and its fds 0 to 2. SLAVE stays open
+ * unless it is one of them. */
 int terminal_become(int slave, struct error *err);
 
 /* In the parent: hands MASTER to whoever listens on SOCKET_PATH (--console-socket), of any length. */
@@ -46,10 +46,10 @@ struct relay_buffer {
 };
 
 struct terminal_relay {
-        int master;                /* the caller's; -1 once its other side is closed for good */
-        struct relay_end in, out;  /* our fds 0 and 1 */
+        int master;               /* the caller's; -1 once its other side is closed for good */
+        struct relay_end in, out; /* our fds 0 and 1 */
         struct relay_buffer typed, shown;
-        bool raw;                  /* SAVED is what fd 0 was like before */
+        bool raw; /* SAVED is what fd 0 was like before */
         struct termios saved;
         char last_typed;
 };
@@ -65,8 +65,8 @@ int terminal_relay_step(struct terminal_relay *r, const struct pollfd fds[3], st
 
 void terminal_relay_resize(struct terminal_relay *r);
 
-/* Writes what the terminal still holds and puts fds 0 and 1 back as they were. May be called twice, after a failed start, and for one that was
- * never started but begins as TERMINAL_RELAY_NONE. */
+/* Writes what the terminal still holds and puts fds 0 and 1 back as they were. May be called twice, after a failed start, and for one that
+ * was never started but begins as TERMINAL_RELAY_NONE. */
 void terminal_relay_stop(struct terminal_relay *r);
 #define TERMINAL_RELAY_NONE { .master = -1, .in = { .fd = -1, .saved_flags = -1 }, .out = { .fd = -1, .saved_flags = -1 } }
 #define _cleanup_terminal_relay_ __attribute__((cleanup(terminal_relay_stop)))

@@ -49,8 +49,12 @@ static void close_end(struct relay_end *end, int standard) {
         *end = (struct relay_end){ .fd = -1, .saved_flags = -1 };
 }
 
-static bool has_room(const struct relay_buffer *b) { return b->end < sizeof b->data; }
-static bool is_empty(const struct relay_buffer *b) { return b->start == b->end; }
+static bool has_room(const struct relay_buffer *b) {
+        return b->end < sizeof b->data;
+}
+static bool is_empty(const struct relay_buffer *b) {
+        return b->start == b->end;
+}
 
 /* 1: something or nothing was moved, 0: the end of the input, negative errno: an error. */
 static int fill(struct relay_buffer *b, int fd) {

@@ -16,23 +16,54 @@
 
 static struct plan_mount default_mounts[] = {
         { .field = "mounts[0]", .destination = "/proc", .kind = PLAN_MOUNT_KIND_FILESYSTEM, .type = "proc", .source = "proc" },
-        { .field = "mounts[1]", .destination = "/dev", .kind = PLAN_MOUNT_KIND_FILESYSTEM, .type = "tmpfs", .source = "tmpfs",
-                .data = "mode=755,size=65536k", .flags = MS_NOSUID | MS_STRICTATIME },
-        { .field = "mounts[2]", .destination = "/dev/pts", .kind = PLAN_MOUNT_KIND_FILESYSTEM, .type = "devpts", .source = "devpts",
-                .data = "newinstance,ptmxmode=0666,mode=0620", .flags = MS_NOSUID | MS_NOEXEC },
-        { .field = "mounts[3]", .destination = "/dev/shm", .kind = PLAN_MOUNT_KIND_FILESYSTEM, .type = "tmpfs", .source = "shm",
-                .data = "mode=1777,size=65536k", .flags = VIEW },
-        { .field = "mounts[4]", .destination = "/dev/mqueue", .kind = PLAN_MOUNT_KIND_FILESYSTEM, .type = "mqueue", .source = "mqueue", .flags = VIEW },
-        { .field = "mounts[5]", .destination = "/sys", .kind = PLAN_MOUNT_KIND_SYSFS_OR_BIND, .type = "sysfs", .source = "sysfs", .flags = VIEW | MS_RDONLY },
+        { .field = "mounts[1]",
+                .destination = "/dev",
+                .kind = PLAN_MOUNT_KIND_FILESYSTEM,
+                .type = "tmpfs",
+                .source = "tmpfs",
+                .data = "mode=755,size=65536k",
+                .flags = MS_NOSUID | MS_STRICTATIME },
+        { .field = "mounts[2]",
+                .destination = "/dev/pts",
+                .kind = PLAN_MOUNT_KIND_FILESYSTEM,
+                .type = "devpts",
+                .source = "devpts",
+                .data = "newinstance,ptmxmode=0666,mode=0620",
+                .flags = MS_NOSUID | MS_NOEXEC },
+        { .field = "mounts[3]",
+                .destination = "/dev/shm",
+                .kind = PLAN_MOUNT_KIND_FILESYSTEM,
+                .type = "tmpfs",
+                .source = "shm",
+                .data = "mode=1777,size=65536k",
+                .flags = VIEW },
+        { .field = "mounts[4]",
+                .destination = "/dev/mqueue",
+                .kind = PLAN_MOUNT_KIND_FILESYSTEM,
+                .type = "mqueue",
+                .source = "mqueue",
+                .flags = VIEW },
+        { .field = "mounts[5]",
+                .destination = "/sys",
+                .kind = PLAN_MOUNT_KIND_SYSFS_OR_BIND,
+                .type = "sysfs",
+                .source = "sysfs",
+                .flags = VIEW | MS_RDONLY },
 };
 
-#define CHARACTER(name, a, b) { .path = "/dev/" name, .type = S_IFCHR, .mode = 0666, .major = (a), .minor = (b) }
+#define CHARACTER(name, a, b) \
+        { .path = "/dev/" name, .type = S_IFCHR, .mode = 0666, .major = (a), .minor = (b) }
 static struct plan_device default_devices[] = {
-        CHARACTER("null", 1, 3), CHARACTER("zero", 1, 5), CHARACTER("full", 1, 7),
-        CHARACTER("random", 1, 8), CHARACTER("urandom", 1, 9), CHARACTER("tty", 5, 0),
+        CHARACTER("null", 1, 3),
+        CHARACTER("zero", 1, 5),
+        CHARACTER("full", 1, 7),
+        CHARACTER("random", 1, 8),
+        CHARACTER("urandom", 1, 9),
+        CHARACTER("tty", 5, 0),
 };
 
-static const char *default_masked[] = { "/proc/acpi", "/proc/keys", "/proc/timer_list", "/proc/no-such-file", "/proc/version/no-directory", "/sys/firmware", "/proc/scsi" };
+static const char *default_masked[] = { "/proc/acpi", "/proc/keys", "/proc/timer_list", "/proc/no-such-file", "/proc/version/no-directory",
+        "/sys/firmware", "/proc/scsi" };
 static const char *default_readonly[] = { "/proc/bus", "/proc/fs", "/proc/sys", "/proc/sysrq-trigger", "/proc/no-such-file" };
 
 static struct plan_rootfs rootfs;
@@ -50,11 +81,18 @@ static inline struct plan_plan *default_plan(const char *scratch) {
         CHECK(mkdir("root", 0755) == 0 || errno == EEXIST);
         rootfs.path = path;
         plan = (struct plan_plan){
-                .rootfs = &rootfs, .namespaces = &namespaces, .ids = &ids, .cgroup = &cgroup,
-                .mounts = default_mounts, .n_mounts = sizeof default_mounts / sizeof default_mounts[0],
-                .devices = default_devices, .n_devices = sizeof default_devices / sizeof default_devices[0],
-                .masked_paths = default_masked, .n_masked_paths = sizeof default_masked / sizeof default_masked[0],
-                .readonly_paths = default_readonly, .n_readonly_paths = sizeof default_readonly / sizeof default_readonly[0],
+                .rootfs = &rootfs,
+                .namespaces = &namespaces,
+                .ids = &ids,
+                .cgroup = &cgroup,
+                .mounts = default_mounts,
+                .n_mounts = sizeof default_mounts / sizeof default_mounts[0],
+                .devices = default_devices,
+                .n_devices = sizeof default_devices / sizeof default_devices[0],
+                .masked_paths = default_masked,
+                .n_masked_paths = sizeof default_masked / sizeof default_masked[0],
+                .readonly_paths = default_readonly,
+                .n_readonly_paths = sizeof default_readonly / sizeof default_readonly[0],
         };
         return &plan;
 }

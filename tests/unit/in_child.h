@@ -67,8 +67,8 @@ static inline pid_t fork_child(void) {
         return pid;
 }
 
-/* False where SKIPPED, else the child has succeeded. BODY runs with / private, an empty tmpfs at SCRATCH that is its working directory, and the
- * CLONE_NEW* of NAMESPACES, all made after that mount; a user namespace maps root to root. */
+/* False where SKIPPED, else the child has succeeded. BODY runs with / private, an empty tmpfs at SCRATCH that is its working directory, and
+ * the CLONE_NEW* of NAMESPACES, all made after that mount; a user namespace maps root to root. */
 static inline bool run_in_child(unsigned long namespaces, void (*body)(const char *scratch)) {
         char scratch[] = "/tmp/sage-unit.XXXXXX";
         int status;

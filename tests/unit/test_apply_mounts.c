@@ -40,7 +40,8 @@ static int count_foreign_mounts(void) {
         CHECK(file);
         while (fgets(line, sizeof line, file)) {
                 CHECK(sscanf(line, "%*d %*d %*s %*s %1023s", point) == 1);
-                n += strcmp(point, "/") != 0 && strncmp(point, "/proc", 5) != 0 && strncmp(point, "/dev", 4) != 0 && strncmp(point, "/sys", 4) != 0;
+                n += strcmp(point, "/") != 0 && strncmp(point, "/proc", 5) != 0 && strncmp(point, "/dev", 4) != 0 &&
+                        strncmp(point, "/sys", 4) != 0;
         }
         fclose(file);
         return n;
@@ -174,9 +175,23 @@ CHILD_TEST(binds_get_their_options_and_keep_the_sources, 0) {
         char source[128];
         struct plan_mount mounts[] = {
                 { .field = "mounts[0]", .destination = "/plain", .kind = BIND, .source = source, .attributes_set = MOUNT_ATTR_RDONLY },
-                { .field = "mounts[1]", .destination = "/all", .kind = BIND, .source = source, .recursive = true, .recursive_set = MOUNT_ATTR_RDONLY },
-                { .field = "mounts[2]", .destination = "/one", .kind = BIND, .source = source, .recursive = true, .attributes_set = MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOATIME },
-                { .field = "mounts[3]", .destination = "/exec", .kind = BIND, .source = source, .attributes_clear = MOUNT_ATTR_NOEXEC | MOUNT_ATTR_NODEV },
+                { .field = "mounts[1]",
+                        .destination = "/all",
+                        .kind = BIND,
+                        .source = source,
+                        .recursive = true,
+                        .recursive_set = MOUNT_ATTR_RDONLY },
+                { .field = "mounts[2]",
+                        .destination = "/one",
+                        .kind = BIND,
+                        .source = source,
+                        .recursive = true,
+                        .attributes_set = MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOATIME },
+                { .field = "mounts[3]",
+                        .destination = "/exec",
+                        .kind = BIND,
+                        .source = source,
+                        .attributes_clear = MOUNT_ATTR_NOEXEC | MOUNT_ATTR_NODEV },
         };
         struct plan_plan *plan = bare_plan(scratch, mounts, 4);
 
@@ -184,7 +199,8 @@ CHILD_TEST(binds_get_their_options_and_keep_the_sources, 0) {
         CHECK(mkdir("source", 0755) == 0 && mount("s", "source", "tmpfs", MS_NOSUID | MS_NODEV | MS_NOEXEC, "mode=755") == 0);
         CHECK(mkdir("source/sub", 0755) == 0 && mount("t", "source/sub", "tmpfs", 0, "mode=755") == 0);
         enter_all(plan);
-        CHECK(refuses_write("/plain/x", EROFS) && (flags_of("/plain") & (ST_NOSUID | ST_NODEV | ST_NOEXEC)) == (ST_NOSUID | ST_NODEV | ST_NOEXEC));
+        CHECK(refuses_write("/plain/x", EROFS) &&
+                (flags_of("/plain") & (ST_NOSUID | ST_NODEV | ST_NOEXEC)) == (ST_NOSUID | ST_NODEV | ST_NOEXEC));
         CHECK(access("/plain/sub", F_OK) == 0);
         write_text("/plain/sub/../../exec/x", "");
         CHECK(refuses_write("/all/x", EROFS) && refuses_write("/all/sub/x", EROFS));
@@ -241,7 +257,9 @@ CHILD_TEST(a_read_only_tmpfs_is_furnished_first, CLONE_NEWIPC) {
 }
 
 CHILD_TEST(tmpcopyup_takes_the_image_along, 0) {
-        struct plan_mount mounts[] = { { .field = "mounts[0]", .destination = "/d", .kind = FILESYSTEM, .type = "tmpfs", .copy_up = true, .flags = MS_RDONLY } };
+        struct plan_mount mounts[] = {
+                { .field = "mounts[0]", .destination = "/d", .kind = FILESYSTEM, .type = "tmpfs", .copy_up = true, .flags = MS_RDONLY }
+        };
         struct plan_plan *plan = bare_plan(scratch, mounts, 1);
         struct timespec old[] = { { .tv_sec = 1000 }, { .tv_sec = 1000, .tv_nsec = 5 } };
         char text[16], name[300];
@@ -261,7 +279,8 @@ CHILD_TEST(tmpcopyup_takes_the_image_along, 0) {
         CHECK(umount2("root/d/sub/deep", MNT_DETACH) == 0);
         enter_all(plan);
         CHECK(mode_of("/d") == (S_IFDIR | 0750) && mode_of("/d/sub") == (S_IFDIR | 0701) && mode_of("/d/fifo") == (S_IFIFO | 0600));
-        CHECK(stat("/d/link", &st) == 0 && st.st_mode == (S_IFREG | 04751) && st.st_uid == 12 && st.st_gid == 34 && st.st_mtim.tv_sec == 1000);
+        CHECK(stat("/d/link", &st) == 0 && st.st_mode == (S_IFREG | 04751) && st.st_uid == 12 && st.st_gid == 34 &&
+                st.st_mtim.tv_sec == 1000);
         CHECK(stat("/d/sub", &st) == 0 && st.st_mtim.tv_sec == 1000 && st.st_mtim.tv_nsec == 5);
         CHECK(read_text("/d/link", text, sizeof text) == 7 && S_ISLNK(mode_of("/d/dangling")));
         snprintf(name, sizeof name, "/d/sub/deep/%0100d", 199);
@@ -310,7 +329,14 @@ CHILD_TEST(masks_come_from_the_host, NEW_ALL) {
 
 CHILD_TEST(devices_that_exist_must_be_the_right_ones, 0) {
         static struct plan_device devices[] = {
-                { .field = "linux.devices[0]", .path = "/dev/mine", .type = S_IFCHR, .major = 1, .minor = 5, .mode = 0640, .uid = 3, .gid = 4 },
+                { .field = "linux.devices[0]",
+                        .path = "/dev/mine",
+                        .type = S_IFCHR,
+                        .major = 1,
+                        .minor = 5,
+                        .mode = 0640,
+                        .uid = 3,
+                        .gid = 4 },
                 { .path = "/dev/null", .type = S_IFCHR, .major = 1, .minor = 3, .mode = 0666 },
                 { .field = "linux.devices[1]", .path = "/dev/net/tun", .type = S_IFCHR, .major = 10, .minor = 200, .mode = 0666 },
                 { .field = "linux.devices[2]", .path = "/fifo", .type = S_IFIFO, .mode = 0600 },
@@ -323,7 +349,8 @@ CHILD_TEST(devices_that_exist_must_be_the_right_ones, 0) {
         plan->n_devices = 4;
         CHECK(mkdir("root/dev", 0755) == 0);
         CHECK_OK(rootfs_prepare(plan, &root, &err));
-        CHECK(mknod("root/dev/null", S_IFCHR | 0600, makedev(1, 3)) == 0 && symlink("elsewhere", "root/dev/stdin") == 0 && mknod("root/dev/ptmx", S_IFREG, 0) == 0);
+        CHECK(mknod("root/dev/null", S_IFCHR | 0600, makedev(1, 3)) == 0 && symlink("elsewhere", "root/dev/stdin") == 0 &&
+                mknod("root/dev/ptmx", S_IFREG, 0) == 0);
         CHECK_OK(dev_populate(plan, root, &err));
         CHECK_OK(dev_populate(plan, root, &err)); /* and again, over what is there */
         CHECK(stat("root/dev/mine", &st) == 0 && st.st_mode == (S_IFCHR | 0640) && st.st_uid == 3 && st.st_gid == 4);
@@ -338,7 +365,9 @@ CHILD_TEST(devices_that_exist_must_be_the_right_ones, 0) {
 
 /* A read-only /dev of the image: the default devices are done without, a demanded one is an error (runc#3248). */
 CHILD_TEST(a_read_only_dev_lacks_only_defaults, 0) {
-        static struct plan_device device = { .field = "linux.devices[0]", .path = "/dev/mine", .type = S_IFCHR, .major = 1, .minor = 5, .mode = 0600 };
+        static struct plan_device device = {
+                .field = "linux.devices[0]", .path = "/dev/mine", .type = S_IFCHR, .major = 1, .minor = 5, .mode = 0600
+        };
         struct plan_plan *plan = default_plan(scratch);
         int root;
 
@@ -352,7 +381,9 @@ CHILD_TEST(a_read_only_dev_lacks_only_defaults, 0) {
 }
 
 CHILD_TEST(a_user_namespace_gets_the_hosts_devices, NEW_ALL | CLONE_NEWUSER | CLONE_NEWNS) {
-        static struct plan_device wrong = { .field = "linux.devices[0]", .path = "/dev/zero", .type = S_IFCHR, .major = 1, .minor = 7, .mode = 0600 };
+        static struct plan_device wrong = {
+                .field = "linux.devices[0]", .path = "/dev/zero", .type = S_IFCHR, .major = 1, .minor = 7, .mode = 0600
+        };
         struct plan_plan *plan = default_plan(scratch);
         struct stat st;
         int root;
@@ -384,7 +415,9 @@ CHILD_TEST(sysfs_without_a_network_namespace_is_the_hosts_read_only, CLONE_NEWUS
 
 /* CVE-2023-25809 */
 CHILD_TEST(without_a_cgroup_namespace_only_the_own_cgroup_shows_read_only, 0) {
-        struct plan_mount mounts[] = { { .field = "mounts[0]", .destination = "/cg", .kind = PLAN_MOUNT_KIND_CGROUP, .type = "cgroup", .flags = VIEW } };
+        struct plan_mount mounts[] = {
+                { .field = "mounts[0]", .destination = "/cg", .kind = PLAN_MOUNT_KIND_CGROUP, .type = "cgroup", .flags = VIEW }
+        };
         struct plan_plan *plan = bare_plan(scratch, mounts, 1);
         struct stat host, ours;
         char name[64], path[128];
@@ -399,7 +432,8 @@ CHILD_TEST(without_a_cgroup_namespace_only_the_own_cgroup_shows_read_only, 0) {
         if (fork_child() == 0) {
                 CHECK(unshare(CLONE_NEWNS) == 0);
                 enter_all(plan);
-                CHECK(stat("/cg", &ours) == 0 && ours.st_ino == host.st_ino && flags_of("/cg") & ST_RDONLY && mkdir("/cg/x", 0755) < 0 && errno == EROFS);
+                CHECK(stat("/cg", &ours) == 0 && ours.st_ino == host.st_ino && flags_of("/cg") & ST_RDONLY && mkdir("/cg/x", 0755) < 0 &&
+                        errno == EROFS);
                 _exit(0);
         }
         CHECK(wait(&status) > 0);
@@ -411,7 +445,9 @@ CHILD_TEST(without_a_cgroup_namespace_only_the_own_cgroup_shows_read_only, 0) {
 }
 
 CHILD_TEST(a_cgroup_namespace_gets_cgroup2, CLONE_NEWCGROUP) {
-        struct plan_mount mounts[] = { { .field = "mounts[0]", .destination = "/cg", .kind = PLAN_MOUNT_KIND_CGROUP, .type = "cgroup", .flags = VIEW | MS_RDONLY } };
+        struct plan_mount mounts[] = {
+                { .field = "mounts[0]", .destination = "/cg", .kind = PLAN_MOUNT_KIND_CGROUP, .type = "cgroup", .flags = VIEW | MS_RDONLY }
+        };
         struct plan_plan *plan = bare_plan(scratch, mounts, 1);
 
         namespaces.create = CLONE_NEWCGROUP;
@@ -451,14 +487,25 @@ static void exchange(const char *scratch, unsigned long propagation, bool inside
         CHECK(count_mounts(NULL) == before + 1);
 }
 
-CHILD_TEST(a_shared_root_changes_nothing_on_the_host, 0) { exchange(scratch, MS_SHARED | MS_REC, false); }
-CHILD_TEST(a_slave_root_takes_what_the_host_mounts, 0) { exchange(scratch, MS_SLAVE | MS_REC, true); }
-CHILD_TEST(a_private_root_takes_nothing, 0) { exchange(scratch, 0, false); }
+CHILD_TEST(a_shared_root_changes_nothing_on_the_host, 0) {
+        exchange(scratch, MS_SHARED | MS_REC, false);
+}
+CHILD_TEST(a_slave_root_takes_what_the_host_mounts, 0) {
+        exchange(scratch, MS_SLAVE | MS_REC, true);
+}
+CHILD_TEST(a_private_root_takes_nothing, 0) {
+        exchange(scratch, 0, false);
+}
 
 CHILD_TEST(a_bind_that_asks_is_a_slave_of_its_source, 0) {
         char source[128], byte;
         struct plan_mount mounts[] = {
-                { .field = "mounts[0]", .destination = "/slave", .kind = BIND, .source = source, .recursive = true, .propagation = MS_SLAVE | MS_REC },
+                { .field = "mounts[0]",
+                        .destination = "/slave",
+                        .kind = BIND,
+                        .source = source,
+                        .recursive = true,
+                        .propagation = MS_SLAVE | MS_REC },
                 { .field = "mounts[1]", .destination = "/alone", .kind = BIND, .source = source, .recursive = true },
         };
         struct plan_plan *plan = bare_plan(scratch, mounts, 2);
@@ -534,14 +581,22 @@ CHILD_TEST(copy_symlink_makes_the_link_again, 0) {
 }
 
 CHILD_TEST(options_for_a_file_system_are_put_together, 0) {
+        static const struct { const char *type, *data; int mode; const char *label, *expected; } cases[] = {
+                { "tmpfs", NULL, -1, NULL, NULL },
+                { "tmpfs", NULL, 0710, NULL, "mode=710" },
+                { "tmpfs", "size=1k", 0, "a:b", "size=1k,mode=0,context=\"a:b\"" },
+                { "tmpfs", "context=x", -1, "a:b", "context=x" },
+                { "proc", "hidepid=2", -1, "a:b", "hidepid=2" },
+                { "proc", NULL, -1, "a:b", NULL },
+        };
         char buffer[64];
+        const char *data;
 
-        CHECK(mount_data("tmpfs", NULL, -1, NULL, buffer, sizeof buffer) == NULL);
-        CHECK(strcmp(mount_data("tmpfs", NULL, 0710, NULL, buffer, sizeof buffer), "mode=710") == 0);
-        CHECK(strcmp(mount_data("tmpfs", "size=1k", 0, "a:b", buffer, sizeof buffer), "size=1k,mode=0,context=\"a:b\"") == 0);
-        CHECK(strcmp(mount_data("tmpfs", "context=x", -1, "a:b", buffer, sizeof buffer), "context=x") == 0);
-        CHECK(strcmp(mount_data("proc", "hidepid=2", -1, "a:b", buffer, sizeof buffer), "hidepid=2") == 0);
-        CHECK(mount_data("tmpfs", "size=1k", 0710, "a:b", buffer, 20) == NULL);
+        for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+                CHECK(mount_data(cases[i].type, cases[i].data, cases[i].mode, cases[i].label, buffer, sizeof buffer, &data) == 0);
+                CHECK(cases[i].expected ? data && strcmp(data, cases[i].expected) == 0 : !data);
+        }
+        CHECK(mount_data("tmpfs", "size=1k", 0710, "a:b", buffer, 20, &data) == -E2BIG);
         (void)scratch;
 }
 
@@ -584,7 +639,8 @@ CHILD_TEST(a_race_of_renames_never_moves_a_mount_out, 0) {
         snprintf(source, sizeof source, "%s/shared", scratch);
         snprintf(link, sizeof link, "%s/outside", scratch);
         snprintf(mark, sizeof mark, "%s/outside/deep/mark", scratch);
-        CHECK(mkdir("shared", 0777) == 0 && mkdir("shared/d", 0777) == 0 && mkdir("shared/d/deep", 0777) == 0 && symlink(link, "shared/l") == 0);
+        CHECK(mkdir("shared", 0777) == 0 && mkdir("shared/d", 0777) == 0 && mkdir("shared/d/deep", 0777) == 0 &&
+                symlink(link, "shared/l") == 0);
         CHECK(mkdir("outside", 0755) == 0 && mkdir("outside/deep", 0755) == 0);
         write_text(mark, "");
         attacker = fork_child();

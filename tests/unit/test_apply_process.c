@@ -36,9 +36,17 @@ CHILD_TEST(the_bounding_set_loses_all_but_what_is_asked_for, 0) {
 
 CHILD_TEST(a_user_keeps_the_capabilities_that_it_is_given, 0) {
         uint32_t groups[] = { 7, 8 };
-        struct plan_capabilities capabilities = { .bounding = KILL | BIND_SERVICE, .effective = KILL, .permitted = KILL | BIND_SERVICE,
-                .inheritable = BIND_SERVICE, .ambient = BIND_SERVICE | KILL | BIT(CAP_SYS_ADMIN) };
-        struct plan_process process = { .has = PLAN_PROCESS_HAS_UMASK, .uid = 1234, .gid = 567, .groups = groups, .n_groups = 2, .umask = 027,
+        struct plan_capabilities capabilities = { .bounding = KILL | BIND_SERVICE,
+                .effective = KILL,
+                .permitted = KILL | BIND_SERVICE,
+                .inheritable = BIND_SERVICE,
+                .ambient = BIND_SERVICE | KILL | BIT(CAP_SYS_ADMIN) };
+        struct plan_process process = { .has = PLAN_PROCESS_HAS_UMASK,
+                .uid = 1234,
+                .gid = 567,
+                .groups = groups,
+                .n_groups = 2,
+                .umask = 027,
                 .capabilities = &capabilities };
         gid_t found[8];
 
@@ -66,7 +74,8 @@ CHILD_TEST(root_without_capabilities_has_none_and_no_groups, 0) {
 }
 
 CHILD_TEST(capabilities_that_cannot_be_had_are_left_out, 0) {
-        struct plan_capabilities few = { .bounding = KILL, .effective = KILL | BIT(CAP_SETUID) | BIT(CAP_SETGID) | BIT(CAP_SETPCAP),
+        struct plan_capabilities few = { .bounding = KILL,
+                .effective = KILL | BIT(CAP_SETUID) | BIT(CAP_SETGID) | BIT(CAP_SETPCAP),
                 .permitted = KILL | BIT(CAP_SETUID) | BIT(CAP_SETGID) | BIT(CAP_SETPCAP) };
         struct plan_capabilities all = { .effective = KILL | BIT(CAP_SYS_ADMIN), .permitted = KILL | BIT(CAP_SYS_ADMIN), .inheritable = 0 };
         struct plan_process first = { .capabilities = &few }, second = { .capabilities = &all };
@@ -137,7 +146,8 @@ static void check_domain(const char *expected) {
 }
 
 CHILD_TEST(sysctls_are_those_of_our_namespaces, CLONE_NEWUTS | CLONE_NEWIPC) {
-        struct plan_sysctl sysctls[] = { { .key = "kernel/domainname", .value = "one" }, { .key = "kernel/shm_rmid_forced", .value = "1" } };
+        struct plan_sysctl sysctls[] = { { .key = "kernel/domainname", .value = "one" },
+                { .key = "kernel/shm_rmid_forced", .value = "1" } };
         struct plan_plan plan = { .sysctls = sysctls, .n_sysctls = 2 };
 
         (void)scratch;
@@ -165,7 +175,8 @@ CHILD_TEST(a_covered_sysctl_is_written_where_it_really_is, CLONE_NEWUTS | CLONE_
         CHECK(umount2("/proc/sys", 0) == 0);
 
         /* One file read-only by a mount, as an outer container has it. */
-        CHECK(mount("/proc/sys", "/proc/sys", NULL, MS_BIND, NULL) == 0 && mount(NULL, "/proc/sys", NULL, MS_BIND | MS_REMOUNT | MS_RDONLY, NULL) == 0);
+        CHECK(mount("/proc/sys", "/proc/sys", NULL, MS_BIND, NULL) == 0 &&
+                mount(NULL, "/proc/sys", NULL, MS_BIND | MS_REMOUNT | MS_RDONLY, NULL) == 0);
         sysctl.value = "three";
         CHECK_OK(sysctls_write(&plan, &err));
         check_domain("three");
@@ -180,7 +191,8 @@ CHILD_TEST(a_covered_sysctl_is_written_where_it_really_is, CLONE_NEWUTS | CLONE_
 }
 
 CHILD_TEST(a_label_without_its_lsm_is_an_error, 0) {
-        struct plan_process none = { 0 }, apparmor = { .apparmor_profile = "no-such-profile" }, selinux = { .selinux_label = "not a label" };
+        struct plan_process none = { 0 }, apparmor = { .apparmor_profile = "no-such-profile" },
+                            selinux = { .selinux_label = "not a label" };
         int r;
 
         (void)scratch;

@@ -24,7 +24,8 @@ CHILD_TEST(the_container_gets_a_terminal_and_a_console, CLONE_NEWIPC) {
         CHECK_OK(terminal_open(root, 91, 33, &master, &slave, &err));
         CHECK_OK(terminal_own(slave, 77, &err));
         CHECK_OK(rootfs_enter(plan, root, &err));
-        CHECK(fstat(slave, &a) == 0 && stat("/dev/console", &b) == 0 && a.st_rdev == b.st_rdev && stat("/dev/pts/0", &b) == 0 && a.st_rdev == b.st_rdev);
+        CHECK(fstat(slave, &a) == 0 && stat("/dev/console", &b) == 0 && a.st_rdev == b.st_rdev && stat("/dev/pts/0", &b) == 0 &&
+                a.st_rdev == b.st_rdev);
         CHECK(b.st_uid == 77 && ioctl(slave, TIOCGWINSZ, &size) == 0 && size.ws_col == 91 && size.ws_row == 33);
         if (fork_child() == 0) {
                 CHECK(setsid() > 0);
@@ -47,7 +48,8 @@ CHILD_TEST(only_a_devpts_gives_terminals, 0) {
 
         CHECK_OK(rootfs_prepare(plan, &root, &err));
         CHECK(terminal_open(root, 0, 0, &master, &slave, &err) == -ENOENT);
-        CHECK(mkdir("root/dev", 0755) == 0 && mkdir("root/dev/pts", 0755) == 0 && mknod("root/dev/pts/ptmx", S_IFCHR | 0666, 5 << 8 | 2) == 0);
+        CHECK(mkdir("root/dev", 0755) == 0 && mkdir("root/dev/pts", 0755) == 0 &&
+                mknod("root/dev/pts/ptmx", S_IFCHR | 0666, 5 << 8 | 2) == 0);
         CHECK(terminal_open(root, 0, 0, &master, &slave, &err) == -ENODEV && master == -7 && slave == -7);
         CHECK(mkdir("root/real", 0755) == 0 && mount("p", "root/real", "devpts", 0, "newinstance,ptmxmode=0666") == 0);
         CHECK(umount2("root/real", 0) == 0 && rename("root/dev/pts", "root/dev/old") == 0 && symlink("../real", "root/dev/pts") == 0);
@@ -72,7 +74,10 @@ CHILD_TEST(a_console_that_is_a_link_is_covered, CLONE_NEWIPC) {
 }
 
 static int receive_fd(int listener) {
-        union { struct cmsghdr header; char space[CMSG_SPACE(sizeof(int))]; } control;
+        union {
+                struct cmsghdr header;
+                char space[CMSG_SPACE(sizeof(int))];
+        } control;
         char data[64];
         struct iovec iov = { data, sizeof data };
         struct msghdr message = { .msg_iov = &iov, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof control };
@@ -108,7 +113,9 @@ CHILD_TEST(the_master_is_sent_to_a_socket_of_any_length_of_path, 0) {
 
 /* ---- the relay ---- */
 
-struct pair { int master, slave; };
+struct pair {
+        int master, slave;
+};
 
 static struct pair open_pair(void) {
         struct pair p;
@@ -180,7 +187,9 @@ static void print_much(void) {
         _exit(0);
 }
 
-static int null_input(void) { return open("/dev/null", O_RDONLY | O_CLOEXEC); }
+static int null_input(void) {
+        return open("/dev/null", O_RDONLY | O_CLOEXEC);
+}
 
 /* crun#1838, runc PR2535: all of the output, with a slow reader, at the moment that the payload ends, and with no terminal on our side. */
 CHILD_TEST(no_output_is_lost_to_a_slow_reader, 0) {
