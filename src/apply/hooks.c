@@ -6,10 +6,12 @@
 #include <limits.h>
 #include <signal.h>
 #include <stdio.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/fd.h"
 #include "base/file.h"
+#include "base/log.h"
 #include "base/process.h"
 #include "base/signals.h"
 
@@ -42,7 +44,8 @@ static void become_hook(const struct oci_hook *hook, int input, const char *cons
 
         (void)signals_reset();
         setpgid(0, 0);
-        if (dup2(input, STDIN_FILENO) >= 0)
+        /* What the runtime's caller left open is not the hook's affair; ours is close-on-exec anyway. */
+        if (dup2(input, STDIN_FILENO) >= 0 && syscall(SYS_close_range, 3, ~0u, 0) == 0)
                 execve(hook->path, (char *const *)args, (char *const *)env);
         dprintf(STDERR_FILENO, "sage-runtime: cannot execute the hook %s: %m\n", hook->path);
         _exit(127);
@@ -92,4 +95,15 @@ int hooks_run(const char *point, const struct oci_hook *hooks, size_t n, const c
                         return r;
         }
         return 0;
+}
+
+void hooks_run_all(const char *point, const struct oci_hook *hooks, size_t n, const char *state, size_t state_size) {
+        for (size_t i = 0; i < n; i++) {
+                struct error err;
+                char where[64];
+
+                snprintf(where, sizeof where, "hooks.%s[%zu]", point, i);
+                if (run_one(&hooks[i], where, state, state_size, NULL, &err) < 0)
+                        log_message(LOG_LEVEL_WARNING, "%s: %s", err.where, err.text);
+        }
 }

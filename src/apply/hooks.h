@@ -14,3 +14,7 @@
  * A hook that outlives its timeout (seconds) is killed with its whole process group. -EIO and CODE_HOOK_FAILED, or CODE_TIMEOUT. */
 int hooks_run(const char *point, const struct oci_hook *hooks, size_t n, const char *state, size_t state_size, const char *const *environment,
               struct error *err);
+
+/* The same for poststop: the container is gone already, so a hook that fails is a warning, and the next one runs all the same
+ * (runtime-spec runtime.md, "Lifecycle" 13). */
+void hooks_run_all(const char *point, const struct oci_hook *hooks, size_t n, const char *state, size_t state_size);

@@ -143,7 +143,9 @@ int rootfs_enter(const struct plan_plan *plan, int root, struct error *err) {
         r = rootfs->has & PLAN_ROOTFS_HAS_PIVOT && !rootfs->pivot ? move_and_chroot(root, err) : pivot(shared, err);
         if (r < 0)
                 return r;
-        if (rootfs->propagation & (MS_SHARED | MS_SLAVE | MS_UNBINDABLE) && mount(NULL, "/", NULL, rootfs->propagation, NULL) < 0)
+        /* Of / alone: the mounts below it have what their own options say. */
+        if (rootfs->propagation & (MS_SHARED | MS_SLAVE | MS_UNBINDABLE) &&
+            mount(NULL, "/", NULL, rootfs->propagation & ~(uint64_t)MS_REC, NULL) < 0)
                 return fail_errno(err, CODE_LAUNCH_FAILED, errno, "linux.rootfsPropagation", "cannot set the propagation of /");
         return 0;
 }
@@ -164,8 +166,10 @@ int cwd_enter(const char *cwd, struct error *err) {
                 if (errno != ENOENT)
                         return fail_errno(err, CODE_LAUNCH_FAILED, errno, "process.cwd", "cannot change to the directory %s", cwd);
                 r = make_cwd(cwd, err);
-                if (r < 0)
+                if (r < 0) {
+                        snprintf(err->where, sizeof err->where, "process.cwd");
                         return r;
+                }
                 if (chdir(cwd) < 0)
                         return fail_errno(err, CODE_LAUNCH_FAILED, errno, "process.cwd", "cannot change to the directory %s", cwd);
         }

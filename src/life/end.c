@@ -1,22 +1,20 @@
 #include "life/end.h"
 
 #include "apply/hooks.h"
-#include "base/log.h"
 #include "life/launch.h"
 #include "life/release.h"
 
 int end(struct arena *arena, struct container *container, struct error *err) {
         _cleanup_str_ struct str state = { 0 };
         struct plan_plan plan = { 0 };
-        struct error hook_error;
         int r;
 
         if (container->status.poststop && (r = container_load_plan(arena, container, &plan, err)) < 0)
                 return r;
         if ((r = release(container, err)) < 0 || !plan.hooks)
                 return r;
-        if (launch_hook_state(arena, container, OCI_STATUS_STOPPED, &state, &hook_error) < 0 ||
-            hooks_run("poststop", plan.hooks->poststop, plan.hooks->n_poststop, state.text, state.size, NULL, &hook_error) < 0)
-                log_message(LOG_LEVEL_WARNING, "%s: %s", hook_error.where, hook_error.text);
+        if ((r = launch_hook_state(arena, container, OCI_STATUS_STOPPED, &state, err)) < 0)
+                return r;
+        hooks_run_all("poststop", plan.hooks->poststop, plan.hooks->n_poststop, state.text, state.size);
         return 0;
 }

@@ -290,7 +290,7 @@ static void undo(struct launch *l, struct error *err) {
         if (release(c, &second) < 0)
                 err->effect = EFFECT_APPLIED;
         if (l->hooked && l->plan->hooks->n_poststop && launch_hook_state(l->arena, c, OCI_STATUS_STOPPED, &state, &second) == 0)
-                (void)hooks_run("poststop", l->plan->hooks->poststop, l->plan->hooks->n_poststop, state.text, state.size, NULL, &second);
+                hooks_run_all("poststop", l->plan->hooks->poststop, l->plan->hooks->n_poststop, state.text, state.size);
 }
 
 int launch(struct arena *arena, const struct launch_request *request, struct launched *ret, struct error *err) {
