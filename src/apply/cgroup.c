@@ -177,7 +177,8 @@ static int enable(int dir, const char *controller, const char *available) {
 
 /* Enables the open ones for the children of directory DIR, one at a time: a write of several fails as a whole. */
 static int enable_below(int dir, const char *where, struct controllers *c, const struct plan_cgroup *cgroup, struct error *err) {
-        char enabled[CGROUP_FILE_SIZE], available[CGROUP_FILE_SIZE] = "";
+        char enabled[CGROUP_FILE_SIZE], available[CGROUP_FILE_SIZE];
+        bool known = false;
         int r = cgroup_file_read(dir, "cgroup.subtree_control", enabled);
 
         if (r < 0)
@@ -187,8 +188,9 @@ static int enable_below(int dir, const char *where, struct controllers *c, const
 
                 if (!one->open || cgroup_has_word(enabled, one->name))
                         continue;
-                if (!*available && (r = cgroup_file_read(dir, "cgroup.controllers", available)) < 0)
+                if (!known && (r = cgroup_file_read(dir, "cgroup.controllers", available)) < 0)
                         return fail_errno(err, CODE_LAUNCH_FAILED, -r, where, "cannot read cgroup.controllers");
+                known = true;
                 r = enable(dir, one->name, available);
                 if (r < 0 && one->needed)
                         return cannot_enable(cgroup, one->name, where, -r, err);

@@ -6,6 +6,7 @@
 #include <limits.h>
 #include <signal.h>
 #include <stdio.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -34,17 +35,20 @@ static int fill_pipe(const char *state, size_t size, int *ret_read_end, const ch
         return 0;
 }
 
-/* In the forked hook. Its own process group, so that a timeout reaches what it started. */
+/* In the forked hook. Its own process group, so that a timeout reaches what it started; the usual umask, because the child that builds
+ * the container has none; and no descriptor of our caller's, ours being close-on-exec anyway. */
 __attribute__((noreturn))
-static void become_hook(const struct oci_hook *hook, int input, const char *const *environment) {
+static void become_hook(const struct oci_hook *hook, int input, const struct hook_context *context) {
         static const char *const nothing[] = { NULL };
         const char *const own_args[] = { hook->path, NULL };
-        const char *const *env = hook->env ? (const char *const *)hook->env : environment ? environment : nothing;
+        const char *const *env = hook->env ? (const char *const *)hook->env : context->environment ? context->environment : nothing;
         const char *const *args = hook->n_args ? (const char *const *)hook->args : own_args;
 
         (void)signals_reset();
         setpgid(0, 0);
-        /* What the runtime's caller left open is not the hook's affair; ours is close-on-exec anyway. */
+        umask(022);
+        if (context->directory)
+                (void)!chdir(context->directory);
         if (dup2(input, STDIN_FILENO) >= 0 && syscall(SYS_close_range, 3, ~0u, 0) == 0)
                 execve(hook->path, (char *const *)args, (char *const *)env);
         dprintf(STDERR_FILENO, "sage-runtime: cannot execute the hook %s: %m\n", hook->path);
@@ -56,19 +60,18 @@ static int timeout_ms(const struct oci_hook *hook) {
         return hook->has & OCI_HOOK_HAS_TIMEOUT && hook->timeout <= INT_MAX / 1000 ? hook->timeout * 1000 : -1;
 }
 
-static int run_one(const struct oci_hook *hook, const char *where, const char *state, size_t state_size, const char *const *environment,
-                   struct error *err) {
+static int run_one(const struct oci_hook *hook, const char *where, const struct hook_context *context, struct error *err) {
         _cleanup_close_ int input = -1, pidfd = -1;
         int r, status = 0;
         pid_t pid;
 
-        if ((r = fill_pipe(state, state_size, &input, where, err)) < 0)
+        if ((r = fill_pipe(context->state, context->state_size, &input, where, err)) < 0)
                 return r;
         pid = process_clone(0, -1, &pidfd);
         if (pid < 0)
                 return fail_errno(err, CODE_HOOK_FAILED, -pid, where, "cannot fork the hook");
         if (pid == 0)
-                become_hook(hook, input, environment);
+                become_hook(hook, input, context);
         setpgid(pid, pid); /* whoever of the two comes first */
 
         r = process_wait_end(pidfd, timeout_ms(hook));
@@ -84,26 +87,29 @@ static int run_one(const struct oci_hook *hook, const char *where, const char *s
         return 0;
 }
 
-int hooks_run(const char *point, const struct oci_hook *hooks, size_t n, const char *state, size_t state_size, const char *const *environment,
-              struct error *err) {
+static void name_hook(char *where, size_t size, const char *point, size_t i) {
+        snprintf(where, size, "hooks.%s[%zu]", point, i);
+}
+
+int hooks_run(const char *point, const struct oci_hook *hooks, size_t n, const struct hook_context *context, struct error *err) {
         for (size_t i = 0; i < n; i++) {
                 char where[64];
                 int r;
 
-                snprintf(where, sizeof where, "hooks.%s[%zu]", point, i);
-                if ((r = run_one(&hooks[i], where, state, state_size, environment, err)) < 0)
+                name_hook(where, sizeof where, point, i);
+                if ((r = run_one(&hooks[i], where, context, err)) < 0)
                         return r;
         }
         return 0;
 }
 
-void hooks_run_all(const char *point, const struct oci_hook *hooks, size_t n, const char *state, size_t state_size) {
+void hooks_run_all(const char *point, const struct oci_hook *hooks, size_t n, const struct hook_context *context) {
         for (size_t i = 0; i < n; i++) {
                 struct error err;
                 char where[64];
 
-                snprintf(where, sizeof where, "hooks.%s[%zu]", point, i);
-                if (run_one(&hooks[i], where, state, state_size, NULL, &err) < 0)
+                name_hook(where, sizeof where, point, i);
+                if (run_one(&hooks[i], where, context, &err) < 0)
                         log_message(LOG_LEVEL_WARNING, "%s: %s", err.where, err.text);
         }
 }

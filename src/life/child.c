@@ -100,9 +100,12 @@ static int enter_root(struct child *child, int *ret_slave, struct error *err) {
             (r = dev_populate(plan, root, err)) < 0 ||
             (r = make_terminal(child, root, ret_slave, err)) < 0)
                 return r;
-        if (plan->hooks && (r = hooks_run("createContainer", plan->hooks->create_container, plan->hooks->n_create_container, child->creating.text,
-                                          child->creating.size, NULL, err)) < 0)
-                return r;
+        if (plan->hooks) {
+                const struct hook_context context = { child->creating.text, child->creating.size, plan->bundle, NULL };
+
+                if ((r = hooks_run("createContainer", plan->hooks->create_container, plan->hooks->n_create_container, &context, err)) < 0)
+                        return r;
+        }
         if ((r = sysctls_write(plan, err)) < 0 ||
             (r = oom_score_adjust(plan->process, err)) < 0 ||
             (r = masks_apply(plan, root, err)) < 0)
@@ -153,9 +156,12 @@ static int become_container(struct child *child, struct error *err) {
         if ((r = await_start(child, err)) < 0)
                 return r;
 
-        if (plan->hooks && (r = hooks_run("startContainer", plan->hooks->start_container, plan->hooks->n_start_container, child->created.text,
-                                          child->created.size, child->payload.env, err)) < 0)
-                return r;
+        if (plan->hooks) {
+                const struct hook_context context = { child->created.text, child->created.size, NULL, child->payload.env };
+
+                if ((r = hooks_run("startContainer", plan->hooks->start_container, plan->hooks->n_start_container, &context, err)) < 0)
+                        return r;
+        }
         return payload_exec(&child->payload, child->sync.child, err);
 }
 

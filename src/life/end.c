@@ -5,16 +5,16 @@
 #include "life/release.h"
 
 int end(struct arena *arena, struct container *container, struct error *err) {
-        _cleanup_str_ struct str state = { 0 };
         struct plan_plan plan = { 0 };
+        struct hook_context context;
         int r;
 
         if (container->status.poststop && (r = container_load_plan(arena, container, &plan, err)) < 0)
                 return r;
         if ((r = release(container, err)) < 0 || !plan.hooks)
                 return r;
-        if ((r = launch_hook_state(arena, container, OCI_STATUS_STOPPED, &state, err)) < 0)
+        if ((r = launch_hook_context(arena, container, OCI_STATUS_STOPPED, &context, err)) < 0)
                 return r;
-        hooks_run_all("poststop", plan.hooks->poststop, plan.hooks->n_poststop, state.text, state.size);
+        hooks_run_all("poststop", plan.hooks->poststop, plan.hooks->n_poststop, &context);
         return 0;
 }

@@ -42,10 +42,14 @@ struct launch {
         bool hooked; /* hooks outside have begun: from here on a failure owes them poststop */
 };
 
-int launch_hook_state(struct arena *arena, const struct container *container, enum oci_status status, struct str *ret, struct error *err) {
+int launch_hook_context(struct arena *arena, const struct container *container, enum oci_status status, struct hook_context *ret, struct error *err) {
         struct oci_state state = container_describe(arena, container, status);
+        _cleanup_str_ struct str text = { 0 };
+        int r = spec_encode(&oci_state_type, &state, &text, 0, err);
 
-        return spec_encode(&oci_state_type, &state, ret, 0, err);
+        if (r == 0)
+                *ret = (struct hook_context){ .state = arena_strndup(arena, text.text, text.size), .state_size = text.size, .directory = state.bundle };
+        return r;
 }
 
 /* ---- before the clone ---- */
@@ -194,29 +198,29 @@ static int claim_init(struct launch *l, struct error *err) {
 
 static int run_outer_hooks(struct launch *l, struct error *err) {
         const struct oci_hooks *hooks = l->plan->hooks;
-        _cleanup_str_ struct str state = { 0 };
+        struct hook_context context;
         int r;
 
         if ((r = dialogue_until(&l->dialogue, REPORT_NAMESPACES, err)) < 0 ||
-            (r = launch_hook_state(l->arena, &l->result.container, OCI_STATUS_CREATING, &state, err)) < 0)
+            (r = launch_hook_context(l->arena, &l->result.container, OCI_STATUS_CREATING, &context, err)) < 0)
                 return r;
         l->hooked = true;
-        if ((r = hooks_run("prestart", hooks->prestart, hooks->n_prestart, state.text, state.size, NULL, err)) < 0 ||
-            (r = hooks_run("createRuntime", hooks->create_runtime, hooks->n_create_runtime, state.text, state.size, NULL, err)) < 0)
+        if ((r = hooks_run("prestart", hooks->prestart, hooks->n_prestart, &context, err)) < 0 ||
+            (r = hooks_run("createRuntime", hooks->create_runtime, hooks->n_create_runtime, &context, err)) < 0)
                 return r;
         sync_tell(l->child.sync.runtime, TOKEN_HOOKED, l->result.pid);
         return 0;
 }
 
 static int run_poststart(struct arena *arena, const struct container *container, const struct plan_plan *plan, struct error *err) {
-        _cleanup_str_ struct str state = { 0 };
+        struct hook_context context;
         int r;
 
         if (!plan->hooks || plan->hooks->n_poststart == 0)
                 return 0;
-        if ((r = launch_hook_state(arena, container, OCI_STATUS_RUNNING, &state, err)) < 0)
+        if ((r = launch_hook_context(arena, container, OCI_STATUS_RUNNING, &context, err)) < 0)
                 return r;
-        return hooks_run("poststart", plan->hooks->poststart, plan->hooks->n_poststart, state.text, state.size, NULL, err);
+        return hooks_run("poststart", plan->hooks->poststart, plan->hooks->n_poststart, &context, err);
 }
 
 /* What only the runtime outside can do for the child, then the word to go on. */
@@ -278,7 +282,7 @@ static int launch_steps(struct launch *l, struct error *err) {
 /* Undoes a failed launch. The first error is the one to tell; that the undoing failed too shows in its effect. */
 static void undo(struct launch *l, struct error *err) {
         struct container *c = &l->result.container;
-        _cleanup_str_ struct str state = { 0 };
+        struct hook_context context;
         struct error second;
         int status;
 
@@ -289,8 +293,8 @@ static void undo(struct launch *l, struct error *err) {
         }
         if (release(c, &second) < 0)
                 err->effect = EFFECT_APPLIED;
-        if (l->hooked && l->plan->hooks->n_poststop && launch_hook_state(l->arena, c, OCI_STATUS_STOPPED, &state, &second) == 0)
-                hooks_run_all("poststop", l->plan->hooks->poststop, l->plan->hooks->n_poststop, state.text, state.size);
+        if (l->hooked && launch_hook_context(l->arena, c, OCI_STATUS_STOPPED, &context, &second) == 0)
+                hooks_run_all("poststop", l->plan->hooks->poststop, l->plan->hooks->n_poststop, &context);
 }
 
 int launch(struct arena *arena, const struct launch_request *request, struct launched *ret, struct error *err) {

@@ -6,6 +6,7 @@
 
 #include "base/arena.h"
 #include "base/error.h"
+#include "apply/hooks.h"
 #include "life/state.h"
 #include "spec/plan.h"
 
@@ -34,5 +35,5 @@ void launched_close(struct launched *launched);
 /* Lets a created container go: connects to its gate, hears how the exec went, runs the poststart hooks. */
 int launch_start(struct arena *arena, struct container *container, struct error *err);
 
-/* The OCI state document as hooks get it, encoded. */
-int launch_hook_state(struct arena *arena, const struct container *container, enum oci_status status, struct str *ret, struct error *err);
+/* What hooks outside the container get: its state document, and the bundle to start in. The text lives in ARENA. */
+int launch_hook_context(struct arena *arena, const struct container *container, enum oci_status status, struct hook_context *ret, struct error *err);

@@ -18,7 +18,9 @@
 
 enum { STATE_FILE_MAX = 16 << 20 };
 
-static const char *const state_files[] = { "status.json", ".status.json.new", ".plan.json.new", "plan.json", ".filter.new", "filter", ".start", "start" };
+/* What every container has, and what only some or a killed runtime leave. */
+static const char *const usual_files[] = { "plan.json", "status.json" };
+static const char *const rare_files[] = { "filter", "start", ".start", ".status.json.new", ".plan.json.new", ".filter.new" };
 
 static const enum oci_status status_of_gate[] = {
         [GATE_NONE] = OCI_STATUS_RUNNING, [GATE_MAKING] = OCI_STATUS_CREATING, [GATE_WAITING] = OCI_STATUS_CREATED,
@@ -250,10 +252,20 @@ int container_state(const struct container *container, enum oci_status *ret, int
         return 0;
 }
 
+static int remove_files(const struct container *container, const char *const *files, size_t n, struct error *err) {
+        for (size_t i = 0; i < n; i++)
+                if (unlinkat(container->dir, files[i], 0) < 0 && errno != ENOENT)
+                        return fail_errno(err, CODE_RELEASE_FAILED, errno, files[i], "cannot remove the state of container `%s`", container->id);
+        return 0;
+}
+
 int container_remove(struct container *container, struct error *err) {
-        for (size_t i = 0; i < ELEMENTSOF(state_files); i++)
-                if (unlinkat(container->dir, state_files[i], 0) < 0 && errno != ENOENT)
-                        return fail_errno(err, CODE_RELEASE_FAILED, errno, state_files[i], "cannot remove the state of container `%s`", container->id);
+        int r = remove_files(container, usual_files, ELEMENTSOF(usual_files), err);
+
+        if (r < 0 || unlinkat(container->root, container->id, AT_REMOVEDIR) == 0)
+                return r;
+        if (errno == ENOTEMPTY && (r = remove_files(container, rare_files, ELEMENTSOF(rare_files), err)) < 0)
+                return r;
         if (unlinkat(container->root, container->id, AT_REMOVEDIR) < 0 && errno != ENOENT)
                 return fail_errno(err, CODE_RELEASE_FAILED, errno, container->id, "cannot remove the container's state directory");
         return 0;
