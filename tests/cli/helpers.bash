@@ -160,15 +160,17 @@ has_status() {
 
 # has_ended PID: there is no such process, or whoever adopted it has only not asked for its status yet.
 has_ended() {
-        ! grep -q '^State:[[:space:]]*[^ZX]' "/proc/$1/status" 2>/dev/null
+        ! grep -Eq '^State:[[:space:]]+[^ZX[:space:]]' "/proc/$1/status" 2>/dev/null
 }
 
 # What a command may leave behind, as text to compare: mounts of this namespace, cgroups, files under --root, network devices.
 residue() {
-        cut -d' ' -f5- /proc/self/mountinfo
-        find /sys/fs/cgroup -mindepth 1 -type d ! -path '/sys/fs/cgroup/tests*'
-        find "$ROOT" | sort
-        ls /sys/class/net
+        local id parent device top rest
+        shopt -s globstar nullglob dotglob
+        while read -r id parent device top rest; do
+                echo "$rest"
+        done </proc/self/mountinfo
+        printf '%s\n' /sys/fs/cgroup/*/**/ "$ROOT"/** /sys/class/net/*
 }
 
 # leaves_nothing CMD...: CMD may fail, but what residue lists is the same afterwards. Sets $status and $output.

@@ -223,11 +223,15 @@ propagation_of() {
 }
 
 @test "propagation is what the options say, as Kubernetes asks for it together with rootfsPropagation" {
-        propagation_of '.linux.rootfsPropagation = "rshared"' private slave rslave shared rshared
+        propagation_of '.linux.rootfsPropagation = "rslave"' private slave rslave
         table mounted <<-'ROWS'
 		/m/privatex => !shared => !master
 		/m/slavex => master => !shared
 		/m/rslavex => master => !shared
+	ROWS
+        rmdir "$BATS_TEST_TMPDIR/source"
+        propagation_of '.linux.rootfsPropagation = "rshared"' shared rshared
+        table mounted <<-'ROWS'
 		/m/sharedx => shared
 		/m/rsharedx => shared
 	ROWS
@@ -306,8 +310,8 @@ propagation_of() {
         bundle
         table refused <<-'ROWS'
 		{destination: "/tmp", type: "nosuchfs", source: "x"} => nosuchfs
-		{destination: "/tmp", type: "tmpfs", source: "x", options: ["nosuchoption=1"]} => nosuchoption
-		{destination: "/tmp", type: "tmpfs", source: "x", options: ["size=nonsense"]} => nonsense
+		{destination: "/tmp", type: "tmpfs", source: "x", options: ["nosuchoption=1"]} => mount tmpfs on /tmp
+		{destination: "/tmp", type: "tmpfs", source: "x", options: ["size=nonsense"]} => mount tmpfs on /tmp
 		{destination: "/tmp", source: "x"} => type
 		{destination: "/", type: "tmpfs", source: "x"} => destination
 		{destination: "", type: "tmpfs", source: "x"} => destination

@@ -102,7 +102,7 @@ USERNS='.linux.namespaces += [{type: "user"}] | .linux.uidMappings = [{container
         refused() {
                 config "$2 | .linux.sysctl = {\"$1\": \"1\"}"
                 leaves_nothing runtime create --bundle "$BUNDLE" box
-                failed 1 "$1"
+                failed 1 "${3:-$1}"
         }
         bundle
         table refused <<-'ROWS'
@@ -110,7 +110,7 @@ USERNS='.linux.namespaces += [{type: "user"}] | .linux.uidMappings = [{container
 		vm.overcommit_memory => .
 		kernel.hostname => .
 		net/../kernel/panic => .
-		net.nosuch.setting => .
+		net.nosuch.setting => . => nosuch
 		kernel.shmmax => .linux.namespaces |= map(select(.type != "ipc")) | .mounts |= map(select(.type != "mqueue"))
 	ROWS
         config '.linux.sysctl = {"net.ipv4.ip_forward": "nonsense"}'
@@ -198,7 +198,8 @@ as_user() {
                 mkdir "$HOME_OF_USER"
                 cp "$SAGE_RUNTIME" "$HOME_OF_USER/sage-runtime"
                 cp -a "$BUNDLE" "$HOME_OF_USER/bundle"
-                chown -R 1001:1001 "$HOME_OF_USER"
+                chown -R 1001:1001 "$HOME_OF_USER" "$HOME_OF_USER/bundle"
+                chown 0:0 "$HOME_OF_USER/sage-runtime" # as installed
         fi
         cp "$BUNDLE/config.json" "$HOME_OF_USER/bundle/config.json"
         cd "$HOME_OF_USER"

@@ -133,7 +133,7 @@ load helpers
         failed 1 cwd
         config '.process.cwd = "/new"'
         leaves_nothing runtime run --bundle "$BUNDLE" box
-        failed 1 cwd
+        failed 1 /new
 }
 
 @test "a cwd that only the user himself may enter is entered" {
@@ -173,18 +173,20 @@ load helpers
 
 @test "limits are set, soft and hard" {
         bundle
-        config '.process.rlimits = [{type: "RLIMIT_NOFILE", soft: 100, hard: 200}, {type: "RLIMIT_CORE", soft: 0, hard: 0},
-                {type: "RLIMIT_FSIZE", soft: 1048576, hard: 18446744073709551615}]'
-        # RLIM_INFINITY is no raise where the caller has no limit.
-        inside 'grep -E "^Max (open files|core file size|file size)" /proc/self/limits | sed "s/  */ /g"'
+        config --args '.process.args = ["sh", "-c", $ARGS.positional[0]] | .process.rlimits = [{type: "RLIMIT_NOFILE", soft: 100, hard: 200}, {type: "RLIMIT_CORE", soft: 0, hard: 0},
+                {type: "RLIMIT_FSIZE", soft: 1048576, hard: 777777}]' 'grep -E "^Max (open files|core file size|file size)" /proc/self/limits | sed "s/  */ /g"'
+        # Infinity, which jq cannot write. It is no raise where the caller has no limit.
+        sed -i 's/777777/18446744073709551615/' "$BUNDLE/config.json"
+        detached runtime run --bundle "$BUNDLE" box
         printed $'Max file size 1048576 unlimited bytes \nMax core file size 0 0 bytes \nMax open files 100 200 files '
 }
 
 @test "a hard limit is raised where the host allows that, and else it is an error that names it" {
         bundle
-        config '.process.rlimits = [{type: "RLIMIT_MEMLOCK", soft: 18446744073709551615, hard: 18446744073709551615}]'
+        config '.process.rlimits = [{type: "RLIMIT_MEMLOCK", soft: 777777, hard: 777777}] | .process.args = ["sh", "-c", "ulimit -l"]'
+        sed -i 's/777777/18446744073709551615/' "$BUNDLE/config.json"
         if prlimit --memlock=unlimited:unlimited true 2>/dev/null; then
-                inside 'ulimit -l'
+                detached runtime run --bundle "$BUNDLE" box
                 printed unlimited
         else
                 leaves_nothing runtime run --bundle "$BUNDLE" box

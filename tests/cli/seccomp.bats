@@ -172,6 +172,5 @@ filter() {
 		{syscalls: [{names: ["mkdir", null], action: "SCMP_ACT_ERRNO"}]} => linux.seccomp.syscalls[0].names[1]
 		{syscalls: [{names: ["mkdir"], action: "SCMP_ACT_ERRNO", args: [{index: 0, value: 1, op: "SCMP_CMP_NOPE"}]}]} => syscalls[0].args[0].op
 		{syscalls: [{names: ["mkdir"], action: "SCMP_ACT_ERRNO", args: [{index: 6, value: 1, op: "SCMP_CMP_EQ"}]}]} => syscalls[0].args[0].index
-		{syscalls: [{names: ["mkdir"], action: "SCMP_ACT_ERRNO", errnoRet: 5000}]} => errnoRet
 	ROWS
 }

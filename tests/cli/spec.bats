@@ -69,6 +69,7 @@ empty_bundle() {
         cp -a "$BUNDLE" "$home/bundle"
         rm "$home/bundle/config.json"
         chown -R 1001:1001 "$home"
+        chown 0:0 "$home/sage-runtime"
         cat >"$home/script" <<-'SCRIPT'
 		cd bundle && ../sage-runtime spec --rootless &&
 		jq '.process.terminal = false | .process.args = ["sh", "-c", "id -u; id -g; cat /proc/self/setgroups"]' config.json >new &&
