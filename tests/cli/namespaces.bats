@@ -115,7 +115,7 @@ USERNS='.linux.namespaces += [{type: "user"}] | .linux.uidMappings = [{container
 	ROWS
         config '.linux.sysctl = {"net.ipv4.ip_forward": "nonsense"}'
         leaves_nothing runtime create --bundle "$BUNDLE" box
-        failed 1 net.ipv4.ip_forward
+        failed 1 ip_forward nonsense
 }
 
 @test "a user namespace made by root: ids are mapped, root inside is nobody outside" {

@@ -190,7 +190,7 @@ load helpers
                 printed unlimited
         else
                 leaves_nothing runtime run --bundle "$BUNDLE" box
-                failed 1 RLIMIT_MEMLOCK
+                failed 1 'process.rlimits[0]' CAP_SYS_RESOURCE
         fi
 }
 
