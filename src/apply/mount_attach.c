@@ -83,6 +83,14 @@ static int fail_mount(struct error *err, int errnum, const struct plan_mount *m,
         return fail_errno(err, CODE_LAUNCH_FAILED, errnum, m->field, "cannot %s on %s", what, m->destination);
 }
 
+/* The kernel says EINVAL to an option that the file system does not know and no more: show them all. */
+static int fail_filesystem(struct error *err, int errnum, const struct plan_mount *m) {
+        char what[128];
+
+        snprintf(what, sizeof what, "mount %s%s%s%s", m->type, m->data ? " with the options `" : "", m->data ? m->data : "", m->data ? "`" : "");
+        return fail_mount(err, errnum, m, what);
+}
+
 /* CVE-2019-19921 and its successors: an image whose /proc or /sys is a symlink puts the real one where masks and label writes do not
  * look for it. Nothing on the way to them may be a symlink. */
 static uint64_t resolve_for(const struct plan_mount *m) {
@@ -234,7 +242,7 @@ static int attach_filesystem(struct attach *a, const struct plan_mount *m, int *
                 return r;
         r = mount_here(m, m->type, target, data);
         if (r < 0)
-                return fail_mount(err, -r, m, m->type);
+                return fail_filesystem(err, -r, m);
         if (m->copy_up && existed && is_tmpfs(m))
                 r = copy_up(a, m, target, err);
         if (r == 0 && (m->propagation || m->recursive_set || m->recursive_clear))

@@ -8,9 +8,11 @@
 #include "base/fd.h"
 #include "base/file.h"
 #include "base/str.h"
+#include "life/listener.h"
 
 /* Mostly the container's own memory limit: cgroup-v2.rst, memory.events, "oom_kill N". */
-static int died(const struct status_cgroup_claim *cgroup, struct error *err) {
+static int died(const struct container *container, struct error *err) {
+        const struct status_cgroup_claim *cgroup = container ? container->status.cgroup : NULL;
         _cleanup_close_ int fd = cgroup ? open(cgroup->path, O_PATH | O_DIRECTORY | O_CLOEXEC) : -1;
         _cleanup_str_ struct str events = { 0 };
         const char *kills;
@@ -39,10 +41,13 @@ int dialogue_until(struct dialogue *dialogue, enum report until, struct error *e
                 if (r < 0)
                         return r;
                 if (report == REPORT_GONE && (until != REPORT_GONE || !dialogue->executing))
-                        return died(dialogue->cgroup, err);
+                        return died(dialogue->container, err);
                 if (report == REPORT_EXEC)
                         dialogue->executing = true;
                 if (report == REPORT_CONSOLE && (r = take_console(dialogue, &fd, err)) < 0)
+                        return r;
+                if (report == REPORT_LISTENER &&
+                    (r = listener_send(dialogue->arena, dialogue->filter, dialogue->container, dialogue->pid, fd, err)) < 0)
                         return r;
         }
         return 0;

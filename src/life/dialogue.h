@@ -2,15 +2,19 @@
 #pragma once
 
 #include <stdbool.h>
+#include <sys/types.h>
 
 #include "base/error.h"
+#include "life/state.h"
 #include "life/sync.h"
-#include "spec/status.h"
 
 struct dialogue {
         int socket;                             /* our end */
         const char *console_socket;             /* where a terminal's master goes; NULL: it is kept in CONSOLE */
-        const struct status_cgroup_claim *cgroup; /* whose memory limit may have ended the child; NULL: unknown */
+        const struct container *container;      /* for its memory limit, which may have ended the child, and for the listener's receiver */
+        const struct plan_filter *filter;       /* whose listener goes to its listenerPath; NULL: there is none */
+        struct arena *arena;                    /* for that */
+        pid_t pid;                              /* of the child, on the host */
         int console;                            /* -1 until a master came that stays here; the owner closes it */
         bool executing;
 };

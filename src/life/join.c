@@ -28,7 +28,8 @@ struct join {
         const struct container *container;
         struct sync sync;
         struct payload payload;
-        uint64_t namespaces; /* all the container has of its own */
+        uint64_t namespaces;   /* all the container has of its own */
+        uint64_t left_to_join; /* those that the child joins */
         int init;            /* pidfd */
         int cgroup;          /* directory, or -1 */
 };
@@ -53,7 +54,7 @@ static int enter_container(struct join *j, struct error *err) {
                 return r;
         if ((r = oom_score_adjust(process, err)) < 0 || (!(j->namespaces & CLONE_NEWUSER) && (r = rlimits_set(process, err)) < 0))
                 return r;
-        if (setns(j->init, (int)(j->namespaces & ~(uint64_t)CLONE_NEWPID)) < 0)
+        if (j->left_to_join && setns(j->init, (int)j->left_to_join) < 0)
                 return fail_errno(err, CODE_LAUNCH_FAILED, errno, "", "cannot join the container's namespaces");
         if (j->namespaces & CLONE_NEWUSER) {
                 /* A change of ids makes a process dumpable again (prctl(2)). */
@@ -116,9 +117,15 @@ static int open_cgroup(struct join *j, struct error *err) {
 }
 
 static int clone_into(struct join *j, struct joined *joined, struct error *err) {
-        /* A pid namespace takes in only children made after the call, so this one is the runtime's. */
-        if (j->namespaces & CLONE_NEWPID && setns(j->init, CLONE_NEWPID) < 0)
+        uint64_t first = j->namespaces & CLONE_NEWPID;
+
+        /* A pid namespace takes in only children made after the call, so this one is the runtime's. An ordinary user needs the rights that
+         * the container's user namespace gives for that, so the runtime joins it as well; the child then has it already. */
+        if (first && j->namespaces & CLONE_NEWUSER && geteuid() != 0)
+                first |= CLONE_NEWUSER;
+        if (first && setns(j->init, (int)first) < 0)
                 return fail_errno(err, CODE_LAUNCH_FAILED, errno, "", "cannot join the container's pid namespace");
+        j->left_to_join = j->namespaces & ~(first | CLONE_NEWPID);
         joined->pid = process_clone(0, j->cgroup, &joined->pidfd);
         if (joined->pid == 0)
                 child_main(j);
@@ -156,7 +163,8 @@ static void abandon(struct joined *joined) {
 
 int join(struct arena *arena, const struct container *container, int init, const struct join_request *request, struct joined *ret, struct error *err) {
         struct join j = { .request = request, .container = container, .sync = SYNC_CLOSED, .init = init, .cgroup = -1 };
-        struct dialogue dialogue = { .console_socket = request->console_socket, .cgroup = container->status.cgroup, .console = -1 };
+        struct dialogue dialogue = { .console_socket = request->console_socket, .container = container, .arena = arena, .console = -1,
+                                     .filter = request->plan->filter };
         struct joined joined = JOINED_NOTHING;
         int r;
 
@@ -166,6 +174,7 @@ int join(struct arena *arena, const struct container *container, int init, const
         payload_prepare(arena, request->process, request->filter, request->filter ? request->plan->filter->flags : 0, &j.payload);
         if ((r = open_cgroup(&j, err)) == 0 && (r = sync_open(&j.sync, err)) == 0 && (r = clone_into(&j, &joined, err)) == 0) {
                 dialogue.socket = j.sync.runtime;
+                dialogue.pid = joined.pid;
                 r = see_off(&j, &joined, &dialogue, err);
         }
         joined.console = dialogue.console;

@@ -78,6 +78,8 @@ static int fill_status(struct launch *l, struct error *err) {
                 s->has |= STATUS_STATUS_HAS_POSTSTART, s->poststart = true;
         if (plan->hooks && plan->hooks->n_poststop)
                 s->has |= STATUS_STATUS_HAS_POSTSTOP, s->poststop = true;
+        if (plan->filter && plan->filter->listener_path)
+                s->has |= STATUS_STATUS_HAS_LISTENER, s->listener = true;
         return 0;
 }
 
@@ -174,7 +176,8 @@ static int clone_child(struct launch *l, struct error *err) {
         close_fd(&l->child.gate);
         drop_sources(l);
         l->dialogue = (struct dialogue){ .socket = l->child.sync.runtime, .console_socket = l->request->console_socket,
-                                         .cgroup = l->result.container.status.cgroup, .console = -1 };
+                                         .container = &l->result.container, .filter = l->plan->filter, .arena = l->arena,
+                                         .pid = l->result.pid, .console = -1 };
         if (l->result.pid == -EAGAIN)
                 return fail(err, CODE_RESOURCE_EXHAUSTED, EAGAIN, "linux.resources.pids.limit", "the limit on processes is reached: no child can be made");
         return l->result.pid < 0 ? fail_errno(err, CODE_LAUNCH_FAILED, -l->result.pid, "", "cannot make the container's process") : 0;
@@ -340,21 +343,21 @@ void launched_close(struct launched *launched) {
 /* ---- start ---- */
 
 int launch_start(struct arena *arena, struct container *container, struct error *err) {
-        struct dialogue dialogue = { .socket = -1, .cgroup = container->status.cgroup, .console = -1 };
-        struct plan_plan plan;
+        const struct status_status *status = &container->status;
+        struct dialogue dialogue = { .socket = -1, .container = container, .arena = arena, .pid = status->init->pid, .console = -1 };
+        struct plan_plan plan = { 0 };
         struct error second;
         int r;
 
+        if ((status->poststart || status->listener) && (r = container_load_plan(arena, container, &plan, err)) < 0)
+                return r;
+        dialogue.filter = plan.filter;
         if ((r = gate_connect(container->dir, &dialogue.socket, err)) < 0)
                 return r;
         container_unlock(container); /* hooks may take long, and kill must get through */
         r = dialogue_until(&dialogue, REPORT_GONE, err);
         close_fd(&dialogue.socket);
         if (r < 0)
-                return r;
-        if (!container->status.poststart)
-                return 0;
-        if ((r = container_load_plan(arena, container, &plan, err)) < 0)
                 return r;
         r = run_poststart(arena, container, &plan, err);
         if (r < 0)

@@ -74,7 +74,7 @@ void sync_report_error(int child, const struct error *err) {
 }
 
 int sync_hear(int runtime, enum report *ret, int *ret_fd, struct error *err) {
-        union { char space[CMSG_SPACE(sizeof(int))]; struct cmsghdr align; } control;
+        union { char space[CMSG_SPACE(sizeof(int))]; struct cmsghdr align; } control = { 0 };
         struct hear message = { 0 };
         struct iovec iov = { .iov_base = &message, .iov_len = sizeof message };
         struct msghdr header = { .msg_iov = &iov, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof control };
