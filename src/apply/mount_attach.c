@@ -85,10 +85,10 @@ static int fail_mount(struct error *err, int errnum, const struct plan_mount *m,
 
 /* The kernel says EINVAL to an option that the file system does not know and no more: show them all. */
 static int fail_filesystem(struct error *err, int errnum, const struct plan_mount *m) {
-        char what[128];
-
-        snprintf(what, sizeof what, "mount %s%s%s%s", m->type, m->data ? " with the options `" : "", m->data ? m->data : "", m->data ? "`" : "");
-        return fail_mount(err, errnum, m, what);
+        if (errnum == EPERM)
+                return fail_mount(err, errnum, m, "mount a file system");
+        return fail_errno(err, CODE_LAUNCH_FAILED, errnum, m->field, "cannot mount %s on %s with the options `%s`", m->type, m->destination,
+                          m->data ? m->data : "");
 }
 
 /* CVE-2019-19921 and its successors: an image whose /proc or /sys is a symlink puts the real one where masks and label writes do not

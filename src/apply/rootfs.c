@@ -168,7 +168,7 @@ int cwd_enter(const char *cwd, struct error *err) {
                 r = make_cwd(cwd, err);
                 if (r < 0) {
                         snprintf(err->where, sizeof err->where, "process.cwd");
-                        return r;
+                        return fail_within(err, r, cwd);
                 }
                 if (chdir(cwd) < 0)
                         return fail_errno(err, CODE_LAUNCH_FAILED, errno, "process.cwd", "cannot change to the directory %s", cwd);

@@ -1,4 +1,32 @@
+#define _GNU_SOURCE
 #include "base/fd.h"
+
+#include <stdlib.h>
+#include <sys/syscall.h>
+
+static int by_number(const void *a, const void *b) {
+        return *(const int *)a - *(const int *)b;
+}
+
+int fd_keep_only(unsigned from, const int *keep, size_t n) {
+        int sorted[16];
+
+        if (n > sizeof sorted / sizeof *sorted)
+                return -E2BIG;
+        for (size_t i = 0; i < n; i++)
+                sorted[i] = keep[i];
+        qsort(sorted, n, sizeof *sorted, by_number);
+        for (size_t i = 0; i < n; i++) {
+                unsigned kept = sorted[i] < 0 ? 0 : (unsigned)sorted[i];
+
+                if (kept < from)
+                        continue;
+                if (kept > from && syscall(SYS_close_range, from, kept - 1, 0) < 0)
+                        return -errno;
+                from = kept + 1;
+        }
+        return syscall(SYS_close_range, from, ~0u, 0) < 0 ? -errno : 0;
+}
 
 struct fd_path fd_path(int fd) {
         struct fd_path p;

@@ -36,7 +36,9 @@ static int run(struct invocation *invocation, int argc, char **argv, int *ret_st
 
         /* O_EXCL: somebody's config is worth more than our default. */
         dir = open(o.bundle, O_PATH | O_DIRECTORY | O_CLOEXEC);
-        fd = dir < 0 ? -1 : openat(dir, o.file, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+        if (dir < 0)
+                return fail_errno(err, CODE_USAGE, errno, o.bundle, "cannot open the directory for the file");
+        fd = openat(dir, o.file, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
         if (fd < 0 && errno == EEXIST)
                 return fail(err, CODE_EXISTS, EEXIST, o.file, "there is one already; remove it first");
         r = fd < 0 ? -errno : file_write_all(fd, text.text, text.size);

@@ -18,6 +18,7 @@
 #include "apply/terminal.h"
 #include "base/fd.h"
 #include "base/process.h"
+#include "base/str.h"
 #include "life/dialogue.h"
 #include "life/payload.h"
 #include "life/pid_file.h"
@@ -49,10 +50,9 @@ static int enter_container(struct join *j, struct error *err) {
         const struct plan_process *process = j->request->process;
         int r;
 
-        /* Non-dumpable before the first step inside: a process there must not get at what we hold open (CVE-2016-9962). */
-        if ((r = credentials_hide(err)) < 0 || (r = payload_begin(&j->payload, err)) < 0)
+        if ((r = payload_begin(&j->payload, err)) < 0)
                 return r;
-        if ((r = oom_score_adjust(process, err)) < 0 || (!(j->namespaces & CLONE_NEWUSER) && (r = rlimits_set(process, err)) < 0))
+        if ((!(j->namespaces & CLONE_NEWUSER) && (r = rlimits_set(process, err)) < 0))
                 return r;
         if (j->left_to_join && setns(j->init, (int)j->left_to_join) < 0)
                 return fail_errno(err, CODE_LAUNCH_FAILED, errno, "", "cannot join the container's namespaces");
@@ -86,9 +86,13 @@ static int take_terminal(struct join *j, struct error *err) {
 
 __attribute__((noreturn))
 static void child_main(struct join *j) {
-        struct error err;
+        struct error err = { 0 };
 
-        close_fd(&j->sync.runtime);
+        const int needed[] = { j->sync.child, j->init };
+
+        /* We are in the container's pid namespace from the first instruction on. Whoever has CAP_SYS_PTRACE there may look through
+         * /proc/PID/fd whatever our dumpable flag says, so what could lead out to the host goes first. */
+        fd_keep_only(3 + j->request->preserve_fds, needed, ELEMENTSOF(needed));
         if (enter_container(j, &err) == 0 && payload_settle(&j->payload, &err) == 0 && take_terminal(j, &err) == 0) {
                 /* For rlimits the runtime outside may need to help; it also says when everything of its own is done. */
                 (void)sync_report(j->sync.child, REPORT_READY, -1);
@@ -118,6 +122,12 @@ static int open_cgroup(struct join *j, struct error *err) {
 
 static int clone_into(struct join *j, struct joined *joined, struct error *err) {
         uint64_t first = j->namespaces & CLONE_NEWPID;
+        int r;
+
+        /* Non-dumpable before there is anything of us inside: a process there must not get at what we hold (CVE-2016-9962). The child
+         * inherits that, and the place in the queue of the out-of-memory killer, whose file only a dumpable process may write. */
+        if ((r = oom_score_adjust(j->request->process, err)) < 0 || (r = credentials_hide(err)) < 0)
+                return r;
 
         /* A pid namespace takes in only children made after the call, so this one is the runtime's. An ordinary user needs the rights that
          * the container's user namespace gives for that, so the runtime joins it as well; the child then has it already. */

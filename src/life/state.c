@@ -60,6 +60,19 @@ static int make_root(const char *root) {
         return mkdir(path, 0700) < 0 && errno != EEXIST ? -errno : 0;
 }
 
+/* Whoever may write to --root decides which processes the next kill or delete reaches. */
+static int check_root(int fd, const char *root, struct error *err) {
+        struct stat st;
+
+        if (fstat(fd, &st) < 0)
+                return fail_errno(err, CODE_LAUNCH_FAILED, errno, root, "cannot look at the state directory");
+        if (st.st_uid != geteuid() && st.st_uid != 0)
+                return fail(err, CODE_STATE_CORRUPT, EPERM, root, "the state directory belongs to uid %u: it is not trusted", st.st_uid);
+        if (st.st_mode & (S_IWGRP | S_IWOTH))
+                return fail(err, CODE_STATE_CORRUPT, EPERM, root, "others may write to the state directory: it is not trusted");
+        return 0;
+}
+
 static int open_root(const char *root, bool make, int *ret, struct error *err) {
         int fd = open(root, O_PATH | O_DIRECTORY | O_CLOEXEC), r;
 
@@ -70,6 +83,10 @@ static int open_root(const char *root, bool make, int *ret, struct error *err) {
         }
         if (fd < 0)
                 return fail_errno(err, CODE_LAUNCH_FAILED, errno, root, "cannot open the state directory");
+        if ((r = check_root(fd, root, err)) < 0) {
+                close(fd);
+                return r;
+        }
         *ret = fd;
         return 0;
 }
@@ -140,6 +157,8 @@ static int open_container(const char *root, const char *id, enum container_lock 
                 return r;
         c.root = open(root, O_PATH | O_DIRECTORY | O_CLOEXEC);
         c.dir = c.root < 0 ? -errno : open_dir(c.root, id);
+        if (c.root >= 0 && (r = check_root(c.root, root, err)) < 0)
+                return r;
         if (c.dir == -ENOENT)
                 return fail(err, CODE_NOT_FOUND, ENOENT, "", "container `%s` does not exist: container does not exist", id);
         if (c.dir < 0)
