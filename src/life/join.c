@@ -8,6 +8,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -86,9 +87,8 @@ static int take_terminal(struct join *j, struct error *err) {
 
 __attribute__((noreturn))
 static void child_main(struct join *j) {
-        struct error err = { 0 };
-
         const int needed[] = { j->sync.child, j->init };
+        struct error err = { 0 };
 
         /* We are in the container's pid namespace from the first instruction on. Whoever has CAP_SYS_PTRACE there may look through
          * /proc/PID/fd whatever our dumpable flag says, so what could lead out to the host goes first. */
@@ -122,7 +122,7 @@ static int open_cgroup(struct join *j, struct error *err) {
 
 static int clone_into(struct join *j, struct joined *joined, struct error *err) {
         uint64_t first = j->namespaces & CLONE_NEWPID;
-        int r;
+        int dumpable = prctl(PR_GET_DUMPABLE, 0, 0, 0, 0), r;
 
         /* Non-dumpable before there is anything of us inside: a process there must not get at what we hold (CVE-2016-9962). The child
          * inherits that, and the place in the queue of the out-of-memory killer, whose file only a dumpable process may write. */
@@ -139,6 +139,7 @@ static int clone_into(struct join *j, struct joined *joined, struct error *err) 
         joined->pid = process_clone(0, j->cgroup, &joined->pidfd);
         if (joined->pid == 0)
                 child_main(j);
+        prctl(PR_SET_DUMPABLE, dumpable, 0, 0, 0); /* we ourselves are on the host, as before */
         close_fd(&j->sync.child);
         if (joined->pid == -EAGAIN)
                 return fail(err, CODE_RESOURCE_EXHAUSTED, EAGAIN, "linux.resources.pids.limit", "the container's limit on processes is reached: the pids limit leaves no room for another");
