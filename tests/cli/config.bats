@@ -134,7 +134,12 @@ accepted() {
 
 @test "a document that is nested too deeply is an error, and not the end of the stack" {
         pristine
-        { printf '{"deep": '; head -c 200000 /dev/zero | tr '\0' '['; head -c 200000 /dev/zero | tr '\0' ']'; printf '}'; } >"$BUNDLE/config.json"
+        {
+                printf '{"deep": '
+                head -c 200000 /dev/zero | tr '\0' '['
+                head -c 200000 /dev/zero | tr '\0' ']'
+                printf '}'
+        } >"$BUNDLE/config.json"
         refused config.json
 }
 
@@ -225,7 +230,8 @@ accepted() {
 
 @test "a number of any 64 bits is a number, one more is not" {
         number() {
-                jq '.process.rlimits[0].soft = 0 | .process.rlimits[0].hard = 1024' "$BUNDLE/pristine.json" | sed "s/: 1024/: $1/" >"$BUNDLE/config.json"
+                jq '.process.rlimits[0].soft = 0 | .process.rlimits[0].hard = 1024' "$BUNDLE/pristine.json" |
+                        sed "s/: 1024/: $1/" >"$BUNDLE/config.json"
                 leaves_nothing runtime plan --bundle "$BUNDLE" || return 1
                 case $2 in
                 good) succeeded ;;
@@ -316,16 +322,23 @@ accepted() {
 		.linux.resources.unified = {"../x": "1"} => linux.resources.unified
 		.hostname = "x" * 65 => hostname
 		.domainname = "x" * 65 => domainname
-		.linux.uidMappings = [{containerID: 0, hostID: 1, size: 0}] | .linux.namespaces += [{type: "user"}] => linux.uidMappings[0].size
 	ROWS
 }
 
-@test "id maps: ranges that overlap, too many or too large are refused" {
+@test "id maps: ranges that are empty, overlap, or are too many or too large are refused" {
+        # map RANGES FIELD: RANGES is a jq expression of [containerID, hostID, size].
+        map() {
+                wrong ".linux.namespaces += [{type: \"user\"}] | .linux.gidMappings = [{containerID: 0, hostID: 0, size: 1}]
+                        | .linux.uidMappings = [$1 | {containerID: .[0], hostID: .[1], size: .[2]}]" "$2"
+        }
         pristine
-        table wrong <<-'ROWS'
-		.linux.namespaces += [{type: "user"}] | .linux.uidMappings = [{containerID: 0, hostID: 0, size: 10}, {containerID: 5, hostID: 100, size: 1}] | .linux.gidMappings = [{containerID: 0, hostID: 0, size: 1}] => linux.uidMappings
-		.linux.namespaces += [{type: "user"}] | .linux.uidMappings = [{containerID: 0, hostID: 0, size: 4294967295}, {containerID: 4294967295, hostID: 4294967295, size: 1}] | .linux.gidMappings = [{containerID: 0, hostID: 0, size: 1}] => linux.uidMappings
-		.linux.namespaces += [{type: "user"}] | .linux.uidMappings = [range(10000) | {containerID: ., hostID: ., size: 1}] | .linux.gidMappings = [{containerID: 0, hostID: 0, size: 1}] => linux.uidMappings
+        table map <<-'ROWS'
+		[0, 1, 0] => linux.uidMappings[0].size
+		[0, 0, 10], [5, 100, 1] => linux.uidMappings
+		[0, 0, 10], [100, 9, 1] => linux.uidMappings
+		[1, 0, 4294967295] => linux.uidMappings
+		[4294967295, 4294967295, 1] => linux.uidMappings
+		range(10000) | [., ., 1] => linux.uidMappings
 	ROWS
 }
 

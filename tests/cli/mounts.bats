@@ -1,7 +1,7 @@
 # mounts, in the container's own words: its /proc/self/mountinfo.
 load helpers
 
-# mounted DESTINATION [OPTION]...: the last mount at DESTINATION in $output (a mountinfo) has each OPTION; one that begins with ! it has not.
+# mounted DESTINATION [OPTION]...: the last mount at DESTINATION in $output, a mountinfo, has each OPTION, but none that is written !OPTION.
 mounted() {
         local destination=$1 line option
         shift
@@ -80,8 +80,8 @@ with_mounts() {
 @test "options of a bind mount, which take effect on the first try" {
         bundle
         mkdir "$BATS_TEST_TMPDIR/source"
-        config --args '.mounts += [[["bind", "ro"], ["bind", "nosuid", "nodev", "noexec"], ["bind", "noatime"], ["bind", "rw"], ["bind", "ro", "rw"],
-                ["rbind", "ro"], ["bind", "nosymfollow"]] | to_entries[]
+        config --args '.mounts += [[["bind", "ro"], ["bind", "nosuid", "nodev", "noexec"], ["bind", "noatime"], ["bind", "rw"],
+                ["bind", "ro", "rw"], ["rbind", "ro"], ["bind", "nosymfollow"]] | to_entries[]
                 | {destination: "/m/\(.key)", type: "none", source: $ARGS.positional[0], options: .value}] | .root.readonly = false' \
                 "$BATS_TEST_TMPDIR/source"
         mounts_of .
@@ -147,8 +147,8 @@ with_mounts() {
         bundle
         mkdir -p "$BATS_TEST_TMPDIR/source/below"
         config --args '.mounts += [{destination: "/ro", type: "bind", source: $ARGS.positional[0], options: ["rbind", "ro"]},
-                {destination: "/rro", type: "bind", source: $ARGS.positional[0], options: ["rbind", "rro", "rnosuid"]}] | .root.readonly = false
-                | .process.args = ["cat", "/proc/self/mountinfo"]' "$BATS_TEST_TMPDIR/source"
+                {destination: "/rro", type: "bind", source: $ARGS.positional[0], options: ["rbind", "rro", "rnosuid"]}]
+                | .root.readonly = false | .process.args = ["cat", "/proc/self/mountinfo"]' "$BATS_TEST_TMPDIR/source"
         with_mounts 'mount -t tmpfs tmpfs "$1/source/below" && eval "$2" && touch "$1/source/below/still" "$1/source/still"'
         succeeded
         mounted /ro ro
@@ -161,8 +161,8 @@ with_mounts() {
 @test "flags that the source's file system has locked stay, and read-only can be added" {
         bundle
         mkdir "$BATS_TEST_TMPDIR/source"
-        config --args '.mounts += [{destination: "/m", type: "bind", source: $ARGS.positional[0], options: ["bind", "ro"]}] | .root.readonly = false
-                | .process.args = ["cat", "/proc/self/mountinfo"]' "$BATS_TEST_TMPDIR/source"
+        config --args '.mounts += [{destination: "/m", type: "bind", source: $ARGS.positional[0], options: ["bind", "ro"]}]
+                | .root.readonly = false | .process.args = ["cat", "/proc/self/mountinfo"]' "$BATS_TEST_TMPDIR/source"
         with_mounts 'mount -t tmpfs -o nosuid,nodev,noexec tmpfs "$1/source" && eval "$2"'
         succeeded
         mounted /m ro nosuid nodev noexec
@@ -206,7 +206,7 @@ propagation_of() {
         bundle
         mkdir "$BATS_TEST_TMPDIR/source"
         config --args '.mounts += [$ARGS.positional[1:][]
-                | {destination: "/m/\(.)x", type: "bind", source: $ARGS.positional[0], options: (["rbind"] + if . == "" then [] else [.] end)}]
+                | {destination: "/m/\(.)x", type: "bind", source: $ARGS.positional[0], options: ["rbind", (select(. != ""))]}]
                 | .root.readonly = false | .process.args = ["cat", "/proc/self/mountinfo"]' "$BATS_TEST_TMPDIR/source" "$@"
         config "$filter"
         with_mounts 'mount -t tmpfs tmpfs "$1/source" && mount --make-shared "$1/source" && eval "$2"'
@@ -274,8 +274,8 @@ propagation_of() {
         mkdir -p "$BUNDLE/rootfs/elsewhere/in/root"
         ln -s /elsewhere/in/root "$BUNDLE/rootfs/link"
         ln -s ../../../../.. "$BUNDLE/rootfs/up"
-        config '.mounts += [{destination: "/link/a", type: "tmpfs", source: "tmpfs"}, {destination: "/up/tmp/b", type: "tmpfs", source: "tmpfs"}]
-                | .root.readonly = false'
+        config '.mounts += [{destination: "/link/a", type: "tmpfs", source: "tmpfs"},
+                {destination: "/up/tmp/b", type: "tmpfs", source: "tmpfs"}] | .root.readonly = false'
         mounts_of .
         mounted /elsewhere/in/root/a
         mounted /tmp/b
@@ -310,8 +310,8 @@ propagation_of() {
         bundle
         table refused <<-'ROWS'
 		{destination: "/tmp", type: "nosuchfs", source: "x"} => nosuchfs
-		{destination: "/tmp", type: "tmpfs", source: "x", options: ["nosuchoption=1"]} => mount tmpfs on /tmp
-		{destination: "/tmp", type: "tmpfs", source: "x", options: ["size=nonsense"]} => mount tmpfs on /tmp
+		{destination: "/tmp", type: "tmpfs", source: "x", options: ["nosuchoption=1"]} => nosuchoption
+		{destination: "/tmp", type: "tmpfs", source: "x", options: ["size=nonsense"]} => size=nonsense
 		{destination: "/tmp", source: "x"} => type
 		{destination: "/", type: "tmpfs", source: "x"} => destination
 		{destination: "", type: "tmpfs", source: "x"} => destination
@@ -323,7 +323,8 @@ propagation_of() {
 
 @test "many mounts work" {
         bundle
-        config '.root.readonly = false | .mounts += [range(300) | {destination: "/m/\(.)", type: "tmpfs", source: "tmpfs", options: ["size=4k"]}]'
+        config '.root.readonly = false
+                | .mounts += [range(300) | {destination: "/m/\(.)", type: "tmpfs", source: "tmpfs", options: ["size=4k"]}]'
         inside 'grep -c " /m/" /proc/self/mountinfo'
         printed 300
 }

@@ -91,8 +91,8 @@ USERNS='.linux.namespaces += [{type: "user"}] | .linux.uidMappings = [{container
 
 @test "sysctls of the container's namespaces are set, in both spellings" {
         bundle
-        config '.linux.sysctl = {"net.ipv4.ip_forward": "1", "net/ipv4/ip_default_ttl": "77", "kernel.shmmax": "123456", "kernel.msgmax": "4321",
-                "fs.mqueue.msg_max": "22"}'
+        config '.linux.sysctl = {"net.ipv4.ip_forward": "1", "net/ipv4/ip_default_ttl": "77", "kernel.shmmax": "123456",
+                "kernel.msgmax": "4321", "fs.mqueue.msg_max": "22"}'
         inside 'cd /proc/sys; cat net/ipv4/ip_forward net/ipv4/ip_default_ttl kernel/shmmax kernel/msgmax fs/mqueue/msg_max'
         printed $'1\n77\n123456\n4321\n22'
         [ "$(</proc/sys/net/ipv4/ip_default_ttl)" != 77 ]
@@ -146,7 +146,8 @@ USERNS='.linux.namespaces += [{type: "user"}] | .linux.uidMappings = [{container
         open_to_all
         config "$USERNS"' | .process.terminal = true | .hooks.createRuntime = [{path: "/bin/true"}]
                 | .process.rlimits = [{type: "RLIMIT_NOFILE", soft: 50, hard: 60}] | .process.args = ["sh", "-c", "tty; ulimit -n"]'
-        detached "$BATS_TEST_DIRNAME/terminal" -- "$SAGE_RUNTIME" --root "$ROOT" run --bundle "$BUNDLE" --pid-file "$BATS_TEST_TMPDIR/pid" box
+        detached "$BATS_TEST_DIRNAME/terminal" -- \
+                "$SAGE_RUNTIME" --root "$ROOT" run --bundle "$BUNDLE" --pid-file "$BATS_TEST_TMPDIR/pid" box
         succeeded
         said /dev/pts/0
         said 50
@@ -185,7 +186,8 @@ USERNS='.linux.namespaces += [{type: "user"}] | .linux.uidMappings = [{container
 		[ "$(cat /proc/self/mountinfo)" = "$before" ] || exit 90
 		exit $status
 	SCRIPT
-        leaves_nothing unshare -m --propagation private sh "$BATS_TEST_TMPDIR/script" "$SAGE_RUNTIME" --root "$ROOT" create --bundle "$BUNDLE" box
+        leaves_nothing unshare -m --propagation private sh "$BATS_TEST_TMPDIR/script" \
+                "$SAGE_RUNTIME" --root "$ROOT" create --bundle "$BUNDLE" box
         failed 1 mount
 }
 
@@ -203,7 +205,8 @@ as_user() {
         fi
         cp "$BUNDLE/config.json" "$HOME_OF_USER/bundle/config.json"
         cd "$HOME_OF_USER"
-        detached timeout 20 setpriv --reuid 1001 --regid 1001 --clear-groups env -i PATH=/usr/bin:/bin "XDG_RUNTIME_DIR=$HOME_OF_USER/run" "$@"
+        detached timeout 20 setpriv --reuid 1001 --regid 1001 --clear-groups \
+                env -i PATH=/usr/bin:/bin "XDG_RUNTIME_DIR=$HOME_OF_USER/run" "$@"
         cd /
 }
 
@@ -213,14 +216,18 @@ ROOTLESS='.linux.namespaces += [{type: "user"}] | .linux.uidMappings = [{contain
 
 teardown() {
         end_jobs
-        [ ! -d /run/sage-cli-user ] || rm -r /run/sage-cli-user
+        if [ -d /run/sage-cli-user ]; then
+                "$SAGE_RUNTIME" --root /run/sage-cli-user/run/sage-runtime delete --force box || true
+                rm -r /run/sage-cli-user
+        fi
         remove_containers
         host_is_as_before
 }
 
 @test "rootless: an ordinary user is root in his container, and his state lies below XDG_RUNTIME_DIR" {
         bundle
-        config "$ROOTLESS"' | .process.args = ["sh", "-c", "id -u; cat /proc/self/setgroups; hostname; echo x >/dev/null && ls /sys/class/net"]'
+        config "$ROOTLESS"
+        arguments sh -c 'id -u; cat /proc/self/setgroups; hostname; echo x >/dev/null && ls /sys/class/net'
         as_user ./sage-runtime --cgroup-manager disabled run --bundle bundle box
         printed $'0\ndeny\nsage\nlo'
         [ -d /run/sage-cli-user/run/sage-runtime ]
@@ -247,7 +254,8 @@ teardown() {
 
 @test "rootless: a map of ids that are not the user's needs newuidmap, and it is named when it is not there or says no" {
         bundle
-        config "$ROOTLESS"' | .linux.uidMappings = [{containerID: 0, hostID: 200000, size: 65536}] | .linux.gidMappings = .linux.uidMappings'
+        config "$ROOTLESS"' | .linux.uidMappings = [{containerID: 0, hostID: 200000, size: 65536}]
+                | .linux.gidMappings = .linux.uidMappings'
         as_user ./sage-runtime --cgroup-manager disabled run --bundle bundle box
         [ "$status" -eq 1 ]
         grep -Eiq 'uid_?map|subuid' <<<"$output"

@@ -133,7 +133,7 @@ load helpers
         failed 1 cwd
         config '.process.cwd = "/new"'
         leaves_nothing runtime run --bundle "$BUNDLE" box
-        failed 1 /new
+        failed 1 process.cwd
 }
 
 @test "a cwd that only the user himself may enter is entered" {
@@ -173,8 +173,9 @@ load helpers
 
 @test "limits are set, soft and hard" {
         bundle
-        config --args '.process.args = ["sh", "-c", $ARGS.positional[0]] | .process.rlimits = [{type: "RLIMIT_NOFILE", soft: 100, hard: 200}, {type: "RLIMIT_CORE", soft: 0, hard: 0},
-                {type: "RLIMIT_FSIZE", soft: 1048576, hard: 777777}]' 'grep -E "^Max (open files|core file size|file size)" /proc/self/limits | sed "s/  */ /g"'
+        arguments sh -c 'grep -E "^Max (open files|core file size|file size)" /proc/self/limits | sed "s/  */ /g"'
+        config '.process.rlimits = [{type: "RLIMIT_NOFILE", soft: 100, hard: 200}, {type: "RLIMIT_CORE", soft: 0, hard: 0},
+                {type: "RLIMIT_FSIZE", soft: 1048576, hard: 777777}]'
         # Infinity, which jq cannot write. It is no raise where the caller has no limit.
         sed -i 's/777777/18446744073709551615/' "$BUNDLE/config.json"
         detached runtime run --bundle "$BUNDLE" box
@@ -227,7 +228,7 @@ NONE=0000000000000000
         config '.process.capabilities.ambient = ["CAP_KILL"]'
         inside 'grep CapAmb /proc/self/status'
         [ "$status" -eq 0 ]
-        [[ $output == *$'CapAmb:\t0000000000000000' ]]
+        said $'CapAmb:\t0000000000000000'
 }
 
 @test "an unknown capability is a warning, not a failure" {

@@ -14,7 +14,11 @@ load helpers
                 local first=$status
                 status=0
                 wait "$two" || status=$?
-                [ $((first + status)) -eq 1 ] || { echo "$first and $status"; cat "$BATS_TEST_TMPDIR/one" "$BATS_TEST_TMPDIR/two"; return 1; }
+                [ $((first + status)) -eq 1 ] || {
+                        echo "$first and $status"
+                        cat "$BATS_TEST_TMPDIR/one" "$BATS_TEST_TMPDIR/two"
+                        return 1
+                }
                 cat "$BATS_TEST_TMPDIR/one" "$BATS_TEST_TMPDIR/two" | grep -q 'already exists'
                 [ "$(state box .status)" = created ]
                 start box
@@ -29,10 +33,11 @@ kill_at_moments() {
 		import os, subprocess, sys, time
 		runtime, root, before, *command = sys.argv[1:]
 		begin = [runtime, "--root", root]
+		NULL = subprocess.DEVNULL
 
 		def run(command, seconds=None):
 		    start = time.monotonic()
-		    with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
+		    with subprocess.Popen(command, stdin=NULL, stdout=NULL, stderr=NULL) as process:
 		        if seconds is not None:
 		            while time.monotonic() - start < seconds and process.poll() is None:
 		                pass
@@ -47,7 +52,7 @@ kill_at_moments() {
 		        sys.exit(f"killed after {moment * 1000:.2f} ms: delete says {result.returncode} {result.stderr}, left: {left}")
 
 		def prepare():
-		    if before and subprocess.run(before.split(), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL).returncode:
+		    if before and subprocess.run(before.split(), stdout=NULL, stderr=NULL).returncode:
 		        sys.exit(f"{before} failed")
 
 		times = []

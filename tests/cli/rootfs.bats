@@ -42,7 +42,7 @@ load helpers
 
 @test "a path to mask that is not there is no error, nor one below a file" {
         bundle
-        config '.linux.maskedPaths += ["/nowhere/at/all", "/etc/passwd/below"] | .linux.readonlyPaths += ["/nowhere/at/all", "/etc/passwd/below"]'
+        config '["/nowhere/at/all", "/etc/passwd/below"] as $absent | .linux.maskedPaths += $absent | .linux.readonlyPaths += $absent'
         inside 'echo here'
         printed here
 }
@@ -51,7 +51,8 @@ load helpers
         bundle
         config '.root.readonly = false | .mounts += [{destination: "/tmp/below", type: "tmpfs", source: "tmpfs"}]
                 | .linux.readonlyPaths += ["/tmp", "/etc/passwd"]'
-        inside 'touch /tmp/x 2>/dev/null || echo refused; touch /tmp/below/x 2>/dev/null || echo refused; echo x 2>/dev/null >>/etc/passwd || echo refused
+        inside 'touch /tmp/x 2>/dev/null || echo refused; touch /tmp/below/x 2>/dev/null || echo refused
+                echo x 2>/dev/null >>/etc/passwd || echo refused
                 touch /var/x && echo written; echo 1 2>/dev/null >/proc/sys/net/ipv4/ip_forward || echo refused'
         printed $'refused\nrefused\nrefused\nwritten\nrefused'
 }
@@ -59,7 +60,8 @@ load helpers
 @test "the usual devices are there, and work" {
         bundle
         inside 'for d in null zero full random urandom tty; do stat -c "%n %t:%T %a %u:%g %F" /dev/$d; done
-                echo x >/dev/null; head -c 3 /dev/zero | od -An -tx1; head -c 2 /dev/urandom | wc -c; echo x 2>/dev/null >/dev/full || echo full'
+                echo x >/dev/null; head -c 3 /dev/zero | od -An -tx1; head -c 2 /dev/urandom | wc -c
+                echo x 2>/dev/null >/dev/full || echo full'
         printed "$(printf '%s\n' '/dev/null 1:3 666 0:0 character special file' '/dev/zero 1:5 666 0:0 character special file' \
                 '/dev/full 1:7 666 0:0 character special file' '/dev/random 1:8 666 0:0 character special file' \
                 '/dev/urandom 1:9 666 0:0 character special file' '/dev/tty 5:0 666 0:0 character special file' ' 00 00 00' 2 full)"

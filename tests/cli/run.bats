@@ -63,7 +63,7 @@ load helpers
 @test "signals that the foreground runtime gets go to the program" {
         local signal
         bundle
-        config --args '.process.args = ["sh", "-c", $ARGS.positional[0]]' 'for s in HUP INT QUIT USR1 USR2 TERM 37; do trap "echo got $s" $s; done
+        arguments sh -c 'for s in HUP INT QUIT USR1 USR2 TERM 37; do trap "echo got $s" $s; done
                 trap "exit 44" ALRM; echo ready; while :; do sleep 0.02; done'
         background "$BATS_TEST_TMPDIR/out" "$SAGE_RUNTIME" --root "$ROOT" run --bundle "$BUNDLE" box
         wait_until grep -q ready "$BATS_TEST_TMPDIR/out"

@@ -13,18 +13,18 @@ load helpers
         printed 1000
 }
 
-# watcher FILTER: a container that looks into every process but its first, again and again; then fifteen commands join it. What it could
+# watcher FILTER: a container that looks into every process but its first, again and again; then forty commands join it. What it could
 # see of them is $SEEN.
 watcher() {
         local i
-        bundle sh -c 'while :; do for p in /proc/[0-9]*; do [ "$p" = /proc/1 ] || ls -l "$p/fd" "$p/cwd" "$p/root" 2>/dev/null; done; done'
+        bundle sh -c 'while :; do ls -l /proc/[2-9]*/fd /proc/1[0-9]*/fd /proc/[2-9]*/cwd /proc/1[0-9]*/cwd; done'
         config "$1"
         mkdir "$BATS_TEST_TMPDIR/host-marker"
         runtime create --bundle "$BUNDLE" box >"$BATS_TEST_TMPDIR/out" 2>/dev/null </dev/null
         start box
         cd "$BATS_TEST_TMPDIR/host-marker"
-        for i in {1..15}; do
-                runtime exec box true 9<"$BATS_TEST_TMPDIR/host-marker"
+        for i in {1..40}; do
+                runtime exec box true 9<"$BATS_TEST_TMPDIR/host-marker" </dev/null >/dev/null 2>&1
         done
         cd /
         runtime kill box KILL
@@ -123,7 +123,8 @@ nothing_of_the_host() {
         background "$BATS_TEST_TMPDIR/swap.out" python3 "$BATS_TEST_TMPDIR/swap" "$BATS_TEST_TMPDIR/volume" "$BATS_TEST_TMPDIR/host"
         swapper=$!
         wait_until test -e "$BATS_TEST_TMPDIR/volume/b"
-        config --args '.root.readonly = false | .mounts += [{destination: "/v", type: "bind", source: $ARGS.positional[0], options: ["bind"]},
+        config --args '.root.readonly = false
+                | .mounts += [{destination: "/v", type: "bind", source: $ARGS.positional[0], options: ["bind"]},
                 {destination: "/v/a/deep", type: "tmpfs", source: "tmpfs"}]' "$BATS_TEST_TMPDIR/volume"
         for i in {1..25}; do
                 detached runtime run --bundle "$BUNDLE" box
@@ -144,7 +145,8 @@ nothing_of_the_host() {
         bundle
         mkdir /sys/fs/cgroup/others
         config '.linux.namespaces |= map(select(.type != "cgroup"))'
-        inside 'ls -d /sys/fs/cgroup/others /sys/fs/cgroup/tests 2>/dev/null; mkdir /sys/fs/cgroup/x 2>/dev/null || echo refused; find /sys/fs/cgroup -name others'
+        inside 'ls -d /sys/fs/cgroup/others /sys/fs/cgroup/tests 2>/dev/null; mkdir /sys/fs/cgroup/x 2>/dev/null || echo refused
+                find /sys/fs/cgroup -name others'
         rmdir /sys/fs/cgroup/others
         printed refused
 }
@@ -245,7 +247,8 @@ nothing_of_the_host() {
 @test "CVE-2014-8989: a single mapped id cannot drop groups" {
         bundle
         config '.linux.namespaces += [{type: "user"}] | .linux.uidMappings = [{containerID: 0, hostID: 1001, size: 1}]
-                | .linux.gidMappings = .linux.uidMappings | .mounts |= map(if .destination == "/dev/pts" then .options -= ["gid=5"] else . end)
+                | .linux.gidMappings = .linux.uidMappings
+                | .mounts |= map(if .destination == "/dev/pts" then .options -= ["gid=5"] else . end)
                 | .process.args = ["cat", "/proc/self/setgroups"]'
         mkdir /run/sage-cli-user
         cp "$SAGE_RUNTIME" /run/sage-cli-user/sage-runtime
@@ -253,7 +256,8 @@ nothing_of_the_host() {
         chown -R 1001:1001 /run/sage-cli-user/bundle
         mkdir -m 0777 /run/sage-cli-user/root
         cd /run/sage-cli-user
-        detached setpriv --reuid 1001 --regid 1001 --groups 1001,5 ./sage-runtime --root root --cgroup-manager disabled run --bundle bundle box
+        detached setpriv --reuid 1001 --regid 1001 --groups 1001,5 \
+                ./sage-runtime --root root --cgroup-manager disabled run --bundle bundle box
         cd /
         rm -r /run/sage-cli-user
         printed deny
@@ -288,7 +292,7 @@ nothing_of_the_host() {
         bundle
         config '.process.terminal = true'
         # The container's session is not the terminal's that the runtime was called from.
-        config --args '.process.args = ["sh", "-c", $ARGS.positional[0]]' 'set -- $(cat /proc/self/stat); echo "session $6"; readlink /proc/self/fd/0'
+        arguments sh -c 'set -- $(cat /proc/self/stat); echo "session $6"; readlink /proc/self/fd/0'
         detached "$BATS_TEST_DIRNAME/terminal" -- "$SAGE_RUNTIME" --root "$ROOT" run --bundle "$BUNDLE" box
         succeeded
         said 'session 1'

@@ -29,7 +29,8 @@ empty_bundle() {
         empty_bundle
         runtime spec
         jq -e '.process.capabilities | (.bounding | sort) == ["CAP_AUDIT_WRITE", "CAP_KILL", "CAP_NET_BIND_SERVICE"]
-                and .effective == .bounding and .permitted == .bounding and (.inheritable // []) == [] and (.ambient // []) == []' config.json
+                and .effective == .bounding and .permitted == .bounding
+                and (.inheritable // []) == [] and (.ambient // []) == []' config.json
 }
 
 @test "a config.json that is there already stays as it is" {

@@ -40,9 +40,9 @@ receiver() {
 }
 
 @test "the program's terminal has the size of the caller's, and changes with it" {
-        terminal_bundle 'trap "stty size" WINCH; stty size; echo ready; while :; do sleep 0.02; done'
-        on_terminal size=100x30 'expect=30 100' expect=ready size=77x22 'expect=22 77' 'send=\x1c' -- run --bundle "$BUNDLE" box
-        said '22 77'
+        terminal_bundle 'trap "stty size" WINCH; trap "exit 3" INT; stty size; echo ready; while :; do sleep 0.02; done'
+        on_terminal size=100x30 'expect=30 100' expect=ready size=77x22 'expect=22 77' 'send=\x03' -- run --bundle "$BUNDLE" box
+        failed 3 '22 77'
 }
 
 @test "consoleSize is the size where the caller has no terminal" {
