@@ -254,7 +254,8 @@ nothing_of_the_host() {
         cp "$SAGE_RUNTIME" /run/sage-cli-user/sage-runtime
         cp -a "$BUNDLE" /run/sage-cli-user/bundle
         chown -R 1001:1001 /run/sage-cli-user/bundle
-        mkdir -m 0777 /run/sage-cli-user/root
+        mkdir -m 0700 /run/sage-cli-user/root
+        chown 1001:1001 /run/sage-cli-user/root
         cd /run/sage-cli-user
         detached setpriv --reuid 1001 --regid 1001 --groups 1001,5 \
                 ./sage-runtime --root root --cgroup-manager disabled run --bundle bundle box
