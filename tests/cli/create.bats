@@ -191,7 +191,7 @@ load helpers
         bundle
         mkdir "$BATS_TEST_TMPDIR/small"
         cat >"$BATS_TEST_TMPDIR/fill" <<-'SCRIPT'
-		mount -t tmpfs -o size=8k,nr_inodes=8 small "$1" || exit 99
+		mount -t tmpfs -o mode=700,size=8k,nr_inodes=8 small "$1" || exit 99
 		dd if=/dev/zero of="$1/filler" bs=4k 2>/dev/null
 		"$2" --root "$1" create --bundle "$3" box
 		status=$?

@@ -24,8 +24,8 @@ features() {
         features '.mountOptions as $o | ("async atime bind defaults dev diratime dirsync exec iversion lazytime loud noatime nodev
                 nodiratime noexec noiversion nolazytime norelatime nostrictatime nosuid nosymfollow private ratime rbind rdev rdiratime
                 relatime remount rexec rnoatime rnodev rnodiratime rnoexec rnorelatime rnostrictatime rnosuid rnosymfollow ro rprivate
-                rrelatime rro rrw rshared rslave rstrictatime rsuid rsymfollow runbindable rw shared silent slave strictatime suid symfollow sync
-                tmpcopyup unbindable" | [splits("\\s+")] - $o) == []'
+                rrelatime rro rrw rshared rslave rstrictatime rsuid rsymfollow runbindable rw shared silent slave strictatime suid symfollow
+                sync tmpcopyup unbindable" | [splits("\\s+")] - $o) == []'
 }
 
 @test "namespaces and capabilities are all that the kernel has" {

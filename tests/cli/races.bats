@@ -185,3 +185,19 @@ kill_at_moments() {
                 [ ! -e "$ROOT/box" ]
         done
 }
+
+@test "what failed in the container's process is told, however late the runtime gets to hear it" {
+        local i pids round
+        bundle /bin/nope
+        for round in {1..5}; do
+                pids=()
+                for i in {1..8}; do
+                        background "$BATS_TEST_TMPDIR/out.$i" "$SAGE_RUNTIME" --root "$ROOT" run --bundle "$BUNDLE" "box$i"
+                        pids+=($!)
+                done
+                for i in {1..8}; do
+                        ! wait "${pids[i - 1]}"
+                        grep -q 'No such file or directory' "$BATS_TEST_TMPDIR/out.$i" || { cat "$BATS_TEST_TMPDIR/out.$i"; return 1; }
+                done
+        done
+}
