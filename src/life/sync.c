@@ -81,11 +81,13 @@ int sync_hear(int runtime, enum report *ret, int *ret_fd, struct error *err) {
         struct cmsghdr *rights;
         ssize_t n;
 
+        /* A child that ends with a token unread resets the socket. The kernel tells that once, before what the child had said
+         * (net/core/datagram.c, __skb_recv_datagram), and its last word is what we are here for. */
         do
                 n = recvmsg(runtime, &header, MSG_CMSG_CLOEXEC);
-        while (n < 0 && errno == EINTR);
+        while (n < 0 && (errno == EINTR || errno == ECONNRESET));
         *ret_fd = -1;
-        if (n < 0 && errno != ECONNRESET)
+        if (n < 0)
                 return fail_errno(err, CODE_LAUNCH_FAILED, errno, "", "cannot hear from the child");
         if (n <= 0) {
                 *ret = REPORT_GONE;

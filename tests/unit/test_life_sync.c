@@ -46,6 +46,23 @@ static void an_error_crosses_as_it_is(void **state) {
         close(d.socket);
 }
 
+/* The token that nobody read resets the socket behind the error. */
+static void an_error_is_heard_although_a_token_was_left_unread(void **state) {
+        struct sync sync;
+        struct error err;
+        struct dialogue d;
+        (void)state;
+
+        assert_int_equal(sync_open(&sync, &err), 0);
+        sync_tell(sync.runtime, TOKEN_GO, 0);
+        reports_a_failure(sync.child);
+        close(sync.child);
+        d = (struct dialogue){ .socket = sync.runtime, .console = -1 };
+        assert_int_equal(dialogue_until(&d, REPORT_READY, &err), -ENOENT);
+        assert_string_equal(err.text, "no such place");
+        close(sync.runtime);
+}
+
 static void hands_over_a_console_and_executes(int socket) {
         int fd = open("/dev/null", O_RDWR | O_CLOEXEC);
 
@@ -109,6 +126,7 @@ static void a_child_ends_itself_when_the_runtime_is_gone(void **state) {
 int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(an_error_crosses_as_it_is),
+                cmocka_unit_test(an_error_is_heard_although_a_token_was_left_unread),
                 cmocka_unit_test(end_of_file_behind_exec_means_that_the_program_runs),
                 cmocka_unit_test(a_child_that_ends_without_a_word_is_a_failure),
                 cmocka_unit_test(a_child_ends_itself_when_the_runtime_is_gone),
