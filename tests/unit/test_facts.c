@@ -107,9 +107,12 @@ static void a_recorded_host_with_an_unknown_member_is_refused(void **state) {
         assert_int_equal(facts_load(&host, "/nonexistent/host.json", &err), -ENOENT);
 }
 
+/* AddressSanitizer makes system calls of its own, and other machines keep the call's number elsewhere. */
+#if defined(__x86_64__) && !defined(__SANITIZE_ADDRESS__)
+#define CALLS_CAN_BE_COUNTED
+
 /* Counts the system calls that a child makes between two getppid(2), which nothing else here calls. */
 static int count_calls(void (*work)(void *), void *data) {
-#if defined(__x86_64__) && !defined(__SANITIZE_ADDRESS__)
         int status, calls = 0, seen = 0;
         pid_t child = fork();
 
@@ -134,10 +137,6 @@ static int count_calls(void (*work)(void *), void *data) {
                 else if (seen == 2)
                         calls++;
         }
-#else
-        (void)work, (void)data;
-        return -1;
-#endif
 }
 
 static void probe_for_launch(void *data) {
@@ -155,14 +154,14 @@ static void what_a_launch_asks_for_costs_six_system_calls(void **state) {
         (void)state;
         arena_alloc(&arena, 1); /* the block that all of it fits into */
         calls = count_calls(probe_for_launch, &host);
-        if (calls < 0)
-                skip();
+        assert_true(calls >= 0);
         need(&host, FACTS_IDENTITY | FACTS_CGROUP);
         if (host.facts.cgroup->version == FACTS_CGROUP_VERSION_V2 && geteuid() == 0)
                 assert_in_range(calls, 1, 6);
         else
                 assert_in_range(calls, 1, 10);
 }
+#endif
 
 static void read_whole(const char *path, struct str *out) {
         assert_int_equal(file_read(AT_FDCWD, path, 16 << 20, out), 0);
@@ -420,7 +419,9 @@ int main(void) {
                 cmocka_unit_test_setup_teardown(what_is_printed_can_be_loaded_again, make_directory, remove_directory),
                 cmocka_unit_test(a_recorded_host_is_never_probed),
                 cmocka_unit_test_setup_teardown(a_recorded_host_with_an_unknown_member_is_refused, make_directory, remove_directory),
+#ifdef CALLS_CAN_BE_COUNTED
                 cmocka_unit_test(what_a_launch_asks_for_costs_six_system_calls),
+#endif
                 cmocka_unit_test(a_trial_leaves_neither_mount_nor_process),
                 cmocka_unit_test(cgroup2_is_recognised_and_of_no_use_when_read_only),
                 cmocka_unit_test(the_delegated_cgroup_is_the_topmost_that_we_may_write),
