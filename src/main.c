@@ -1,5 +1,6 @@
 /* sage-runtime: reads the global options, finds the command in a table, runs it, and reports one error. */
 #include <errno.h>
+#include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -125,6 +126,7 @@ int main(int argc, char **argv) {
         struct error err = { 0 };
         int failure_status = 1, r;
 
+        mallopt(M_TOP_PAD, 256 << 10); /* one brk(2) for all that a launch needs; what is not used costs no memory */
         invocation.argv = arena_array(&arena, char *, (size_t)argc + 1);
         memcpy(invocation.argv, argv, sizeof *argv * (size_t)argc);
         r = run(&invocation, argc, argv, &err, &failure_status);

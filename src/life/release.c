@@ -40,13 +40,23 @@ int release_kill(const struct container *container, struct error *err) {
         return r < 0 ? r : kill_cgroup(container->status.cgroup, err);
 }
 
-int release(struct container *container, struct error *err) {
-        const struct status_cgroup_claim *cgroup = container->status.cgroup;
+static int release_cgroup(const struct status_cgroup_claim *claim, struct error *err) {
         int r;
 
-        if ((r = release_kill(container, err)) < 0)
+        if (!claim || claim->ours == 0)
+                return 0;
+        /* Mostly init was the last one, and its cgroup has none below: then this is all. A busy one is killed first. */
+        if (claim->ours == 1 && rmdir(claim->path) == 0)
+                return 0;
+        if ((r = kill_cgroup(claim, err)) < 0)
                 return r;
-        if (cgroup && (r = cgroup_remove(cgroup->path, cgroup->ours, err)) < 0)
+        return cgroup_remove(claim->path, claim->ours, err);
+}
+
+int release(struct container *container, struct error *err) {
+        int r;
+
+        if ((r = kill_init(container, err)) < 0 || (r = release_cgroup(container->status.cgroup, err)) < 0)
                 return r;
         return container_remove(container, err);
 }
