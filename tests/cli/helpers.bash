@@ -202,7 +202,10 @@ residue() {
         while read -r id parent device top rest; do
                 echo "$rest"
         done </proc/self/mountinfo
-        printf '%s\n' /sys/fs/cgroup/*/**/ "$ROOT"/** /sys/class/net/*
+        while read -r device rest; do
+                echo "$device"
+        done </proc/self/net/dev
+        printf '%s\n' /sys/fs/cgroup/*/**/ "$ROOT"/**
 }
 
 # leaves_nothing CMD...: CMD may fail, but what residue lists is the same afterwards. Sets $status and $output.
