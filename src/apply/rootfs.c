@@ -13,6 +13,7 @@
 #include "apply/container_path.h"
 #include "apply/mounts.h"
 #include "base/fd.h"
+#include "base/str.h"
 
 #define PROPAGATIONS (MS_SHARED | MS_SLAVE | MS_PRIVATE | MS_UNBINDABLE)
 
@@ -126,12 +127,30 @@ static int move_and_chroot(int root, struct error *err) {
         return 0;
 }
 
+/* Whoever asks for a directory that is missing gets it, also where the root and its mounts are read-only in the end: images count on that.
+ * What else may be wrong with it, cwd_enter() tells. */
+static int make_cwd(const struct plan_process *process, int root, struct error *err) {
+        _cleanup_close_ int fd = -1;
+        int r;
+
+        if (!process || !process->cwd || streq(process->cwd, "/"))
+                return 0;
+        fd = container_path_try(root, process->cwd, O_PATH, 0);
+        if (fd != -ENOENT)
+                return 0;
+        r = container_path_make(root, process->cwd, S_IFDIR, &fd, err);
+        if (r >= 0)
+                return 0;
+        snprintf(err->where, sizeof err->where, "process.cwd");
+        return fail_within(err, r, process->cwd);
+}
+
 int rootfs_enter(const struct plan_plan *plan, int root, struct error *err) {
         const struct plan_rootfs *rootfs = plan->rootfs;
         bool shared = propagation_before(rootfs) & MS_SHARED;
-        int r = mounts_finish(plan, root, err);
+        int r;
 
-        if (r < 0)
+        if ((r = make_cwd(plan->process, root, err)) < 0 || (r = mounts_finish(plan, root, err)) < 0)
                 return r;
         if (rootfs->readonly) {
                 r = set_attributes(root, 0, MOUNT_ATTR_RDONLY, 0);
@@ -150,29 +169,11 @@ int rootfs_enter(const struct plan_plan *plan, int root, struct error *err) {
         return 0;
 }
 
-static int make_cwd(const char *cwd, struct error *err) {
-        _cleanup_close_ int root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC), fd = -1;
-
-        if (root < 0)
-                return fail_errno(err, CODE_LAUNCH_FAILED, errno, "/", "cannot open the root");
-        return container_path_make(root, cwd, S_IFDIR, &fd, err);
-}
-
 int cwd_enter(const char *cwd, struct error *err) {
         char where[PATH_MAX];
-        int r;
 
-        if (chdir(cwd) < 0) {
-                if (errno != ENOENT)
-                        return fail_errno(err, CODE_LAUNCH_FAILED, errno, "process.cwd", "cannot change to the directory %s", cwd);
-                r = make_cwd(cwd, err);
-                if (r < 0) {
-                        snprintf(err->where, sizeof err->where, "process.cwd");
-                        return fail_within(err, r, cwd);
-                }
-                if (chdir(cwd) < 0)
-                        return fail_errno(err, CODE_LAUNCH_FAILED, errno, "process.cwd", "cannot change to the directory %s", cwd);
-        }
+        if (chdir(cwd) < 0)
+                return fail_errno(err, CODE_LAUNCH_FAILED, errno, "process.cwd", "cannot change to the directory %s", cwd);
 
         /* CVE-2024-21626: /proc/self/fd/N of a descriptor that the runtime still holds would leave the payload on the host, from where
          * ".." leads everywhere. The system call itself is asked, because libc hides its "(unreachable)" (getcwd(3)). */

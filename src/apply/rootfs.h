@@ -10,10 +10,10 @@
  * ret_root: O_PATH descriptor of the new root, close-on-exec, owned by the caller. */
 int rootfs_prepare(const struct plan_plan *plan, int *ret_root, struct error *err);
 
-/* Makes ROOT "/" and lets go of the host's tree. Read-only mounts that had to stay writable while the container was furnished, and the
- * root itself, become read-only here. The working directory is "/" afterwards. */
+/* Makes ROOT "/" and lets go of the host's tree. The process's cwd is made with its parents if it is missing. Read-only mounts that had to
+ * stay writable while the container was furnished, and the root itself, become read-only then. The working directory is "/" afterwards. */
 int rootfs_enter(const struct plan_plan *plan, int root, struct error *err);
 
-/* Changes to CWD, made with its parents if missing, and checks that it lies below "/". -EACCES where this identity may not look; the
+/* Changes to CWD and checks that it lies below "/". -EACCES where this identity may not look; the
  * caller may try again with the payload's. */
 int cwd_enter(const char *cwd, struct error *err);

@@ -131,7 +131,7 @@ load helpers
         config '.process.cwd = "/etc/passwd"'
         leaves_nothing runtime run --bundle "$BUNDLE" box
         failed 1 cwd
-        config '.process.cwd = "/new"'
+        config '.process.cwd = "/proc/new"'
         leaves_nothing runtime run --bundle "$BUNDLE" box
         failed 1 process.cwd
 }

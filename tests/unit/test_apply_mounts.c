@@ -602,6 +602,7 @@ CHILD_TEST(options_for_a_file_system_are_put_together, 0) {
 
 /* CVE-2024-21626 */
 CHILD_TEST(a_working_directory_outside_is_refused, NEW_ALL) {
+        struct plan_process process = { .cwd = "/made/for/you" };
         struct plan_plan *plan = default_plan(scratch);
         char path[64];
         int host, detached, i;
@@ -609,6 +610,7 @@ CHILD_TEST(a_working_directory_outside_is_refused, NEW_ALL) {
         host = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
         detached = open_tree(AT_FDCWD, "/etc", OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
         CHECK(host >= 0 && detached >= 0);
+        plan->process = &process;
         enter_all(plan);
         for (i = 3; i < 20; i++) {
                 snprintf(path, sizeof path, "/proc/self/fd/%d", i);
@@ -620,6 +622,7 @@ CHILD_TEST(a_working_directory_outside_is_refused, NEW_ALL) {
         CHECK_OK(cwd_enter("/made/for/you", &err));
         CHECK(mode_of("/made/for/you") == (S_IFDIR | 0755));
         CHECK_OK(cwd_enter("/", &err));
+        CHECK(cwd_enter("/missing", &err) == -ENOENT);
         write_text("/file", "");
         CHECK(cwd_enter("/file", &err) == -ENOTDIR);
 }
