@@ -117,6 +117,9 @@ static int find_program(struct payload *payload, struct error *err) {
                         found = r;
                 at = *end ? end + 1 : NULL;
         }
+        /* Engines make 127 of the words "not found", whatever else is said: what is there but may not be executed is 126. */
+        if (found == -EACCES)
+                return fail_errno(err, CODE_EXECUTABLE_UNAVAILABLE, EACCES, "process.args", "open executable `%s`", name);
         return fail_errno(err, CODE_EXECUTABLE_UNAVAILABLE, -found, "process.args", "executable file `%s` not found in $PATH", name);
 }
 

@@ -1,0 +1,122 @@
+# What container engines do with a runtime, in their own command lines, and what they read out of its answers.
+load helpers
+
+LOG=$BATS_TEST_TMPDIR/log.json
+
+# As containerd's shim calls it (go-runc): a fresh log for every call.
+shim() {
+        : >"$LOG"
+        detached runtime --log "$LOG" --log-format json "$@"
+}
+
+# logged TEXT...: the last call failed with one line of JSON, the whole of the log (podman parses the file as one object), that says each TEXT.
+logged() {
+        local text message
+        [ "$status" -ne 0 ]
+        [ "$(wc -l <"$LOG")" -eq 1 ]
+        [ "$(jq -r .level "$LOG")" = error ]
+        message=$(jq -r .msg "$LOG")
+        for text; do
+                [[ ${message,,} == *"$text"* ]] || { echo "expected: $text"; echo "found:    $message"; return 1; }
+        done
+}
+
+sleeping() {
+        bundle sleep 100
+        shim create --bundle "$BUNDLE" --pid-file "$BATS_TEST_TMPDIR/init.pid" box
+        succeeded
+        shim start box
+        succeeded
+}
+
+@test "a shim's life of a container: create, start, exec, kill by number, delete, each with a log of its own" {
+        local pid
+        sleeping
+        pid=$(<"$BATS_TEST_TMPDIR/init.pid")
+        [ "$(state box .pid)" = "$pid" ]
+        jq '.process | .args = ["sh", "-c", "echo $$ >/tmp/exec; exec sleep 100"]' "$BUNDLE/config.json" >"$BATS_TEST_TMPDIR/process.json"
+        shim exec --process "$BATS_TEST_TMPDIR/process.json" --detach --pid-file "$BATS_TEST_TMPDIR/exec.pid" box
+        succeeded
+        [ "$(tr '\0' ' ' <"/proc/$(<"$BATS_TEST_TMPDIR/exec.pid")/cmdline")" != '' ]
+        shim list --format=json
+        [ "$(jq -r '.[0] | [.id, .status, .pid] | join(" ")' <<<"$output")" = "box running $pid" ]
+        shim kill --all box 9
+        succeeded
+        wait_until has_status box stopped
+        shim delete box
+        succeeded
+        [ ! -s "$LOG" ]
+}
+
+@test "what is unknown, stopped, or there already is told in the words that engines look for" {
+        sleeping
+        shim create --bundle "$BUNDLE" box
+        logged 'already exists'
+        shim kill box 9
+        succeeded
+        wait_until has_status box stopped
+        shim kill box 9
+        logged 'container not running'
+        shim delete box
+        succeeded
+        shim kill box 9
+        logged 'does not exist'
+        shim delete box
+        logged 'does not exist'
+        shim delete --force box
+        succeeded
+        [ ! -s "$LOG" ]
+}
+
+# podman: "executable file not found|no such file or directory|open executable" is 127, "permission denied" 126, but for the exit status the
+# words "not found" win.
+@test "a program that is missing reads as 127 for an engine, one that may not be executed as 126" {
+        says() {
+                config --args '.process.args = $ARGS.positional' "$1"
+                shim create --bundle "$BUNDLE" box
+                logged "$2" || return
+                [[ -z $3 || $(<"$LOG") != *"$3"* ]] || { cat "$LOG"; return 1; }
+        }
+        bundle
+        echo 'no program' >"$BUNDLE/rootfs/bin/data"
+        chmod 0644 "$BUNDLE/rootfs/bin/data"
+        table says <<-'ROWS'
+		nosuch => executable file `nosuch` not found in $path: no such file or directory => ermission denied
+		/bin/nosuch => open executable `/bin/nosuch`: no such file or directory => ermission denied
+		data => open executable `data`: permission denied => not found
+		/bin/data => open executable `/bin/data`: permission denied => not found
+		/bin => open executable `/bin`: permission denied => not found
+	ROWS
+        sleeping
+        echo 'no program' >"$BUNDLE/rootfs/bin/data"
+        shim exec box data
+        logged 'open executable `data`: permission denied'
+}
+
+# Kubernetes: readOnlyRootFilesystem with a workingDir that the image lacks.
+@test "a cwd that is missing in a read-only root is made before the root becomes read-only" {
+        bundle
+        config '.root.readonly = true | .process.cwd = "/new/dir"'
+        inside 'pwd; touch /new/file 2>/dev/null || echo refused'
+        printed $'/new/dir\nrefused'
+        [ -d "$BUNDLE/rootfs/new/dir" ]
+}
+
+@test "so is one in a tmpfs that becomes read-only" {
+        bundle
+        mkdir "$BUNDLE/rootfs/mnt"
+        config '.process.cwd = "/mnt/dir" | .mounts += [{destination: "/mnt", type: "tmpfs", source: "tmpfs", options: ["ro"]}]'
+        inside 'pwd; touch file 2>/dev/null || echo refused'
+        printed $'/mnt/dir\nrefused'
+}
+
+@test "exec makes no cwd: a missing one fails it" {
+        bundle sleep 100
+        config '.root.readonly = false'
+        create box
+        start box
+        shim exec --cwd /new box /bin/true
+        failed 255
+        logged process.cwd /new 'no such file or directory'
+        [ ! -e "$BUNDLE/rootfs/new" ]
+}
