@@ -206,7 +206,7 @@ as_user() {
         cp "$BUNDLE/config.json" "$HOME_OF_USER/bundle/config.json"
         cd "$HOME_OF_USER"
         detached timeout 20 setpriv --reuid 1001 --regid 1001 --clear-groups \
-                env -i PATH=/usr/bin:/bin "XDG_RUNTIME_DIR=$HOME_OF_USER/run" "$@"
+                env -i PATH=/usr/bin:/bin "XDG_RUNTIME_DIR=$HOME_OF_USER/run" "ASAN_OPTIONS=${ASAN_OPTIONS-}" "$@"
         cd /
 }
 
@@ -217,7 +217,8 @@ ROOTLESS='.linux.namespaces += [{type: "user"}] | .linux.uidMappings = [{contain
 teardown() {
         end_jobs
         if [ -d /run/sage-cli-user ]; then
-                "$SAGE_RUNTIME" --root /run/sage-cli-user/run/sage-runtime delete --force box || true
+                setpriv --reuid 1001 --regid 1001 --clear-groups /run/sage-cli-user/sage-runtime \
+                        --root /run/sage-cli-user/run/sage-runtime delete --force box >/dev/null 2>&1 || true
                 rm -r /run/sage-cli-user
         fi
         remove_containers
