@@ -288,7 +288,7 @@ static void show_size(void) {
 CHILD_TEST(our_own_terminal_is_raw_and_then_as_before, 0) {
         struct winsize size = { .ws_col = 123, .ws_row = 45 };
         struct pair outer = open_pair();
-        struct termios before, during, after;
+        struct termios before = { 0 }, during, after = { 0 }; /* compared with their padding, which tcgetattr(3) leaves alone */
         char text[256];
         int flags, status;
         ssize_t n;
