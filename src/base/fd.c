@@ -8,16 +8,10 @@ static int by_number(const void *a, const void *b) {
         return *(const int *)a - *(const int *)b;
 }
 
-int fd_keep_only(unsigned from, const int *keep, size_t n) {
-        int sorted[16];
-
-        if (n > sizeof sorted / sizeof *sorted)
-                return -E2BIG;
-        for (size_t i = 0; i < n; i++)
-                sorted[i] = keep[i];
-        qsort(sorted, n, sizeof *sorted, by_number);
+int fd_keep_only(unsigned from, int *keep, size_t n) {
+        qsort(keep, n, sizeof *keep, by_number);
         for (size_t i = 0; i < n; i++) {
-                unsigned kept = sorted[i] < 0 ? 0 : (unsigned)sorted[i];
+                unsigned kept = keep[i] < 0 ? 0 : (unsigned)keep[i];
 
                 if (kept < from)
                         continue;

@@ -37,8 +37,8 @@ static inline int take_fd(int *fd) {
         return taken;
 }
 
-/* Closes every descriptor from FROM on but the N in KEEP, which need not be sorted (close_range(2)). 0 or a negative errno. */
-int fd_keep_only(unsigned from, const int *keep, size_t n);
+/* Closes every descriptor from FROM on but the N in KEEP, which it sorts; -1 stands for none (close_range(2)). 0 or a negative errno. */
+int fd_keep_only(unsigned from, int *keep, size_t n);
 
 /* "/proc/self/fd/N", for the system calls that take only a path. */
 struct fd_path { char path[sizeof "/proc/self/fd/" + 10]; };

@@ -87,7 +87,7 @@ static int take_terminal(struct join *j, struct error *err) {
 
 __attribute__((noreturn))
 static void child_main(struct join *j) {
-        const int needed[] = { j->sync.child, j->init };
+        int needed[] = { j->sync.child, j->init };
         struct error err = { 0 };
 
         /* We are in the container's pid namespace from the first instruction on. Whoever has CAP_SYS_PTRACE there may look through

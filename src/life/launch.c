@@ -136,6 +136,22 @@ static int open_sources(struct launch *l, struct error *err) {
         return 0;
 }
 
+static void list_kept(struct launch *l) {
+        struct child *child = &l->child;
+        size_t n_sources = child->sources ? l->plan->n_mounts : 0;
+        int *kept = arena_array(l->arena, int, 2 + child->joins.n + n_sources);
+
+        child->kept = kept;
+        child->first_kept = 3 + l->request->preserve_fds;
+        *kept++ = child->sync.child;
+        *kept++ = child->gate;
+        for (unsigned i = 0; i < child->joins.n; i++)
+                *kept++ = child->joins.items[i].fd;
+        for (size_t i = 0; i < n_sources; i++)
+                *kept++ = child->sources[i];
+        child->n_kept = (size_t)(kept - child->kept);
+}
+
 static int prepare_child(struct launch *l, struct error *err) {
         const struct plan_plan *plan = l->plan;
         const struct oci_hooks *hooks = plan->hooks;
@@ -155,7 +171,10 @@ static int prepare_child(struct launch *l, struct error *err) {
         if ((r = open_sources(l, err)) < 0 || (r = namespaces_open(plan->namespaces, &child->joins, err)) < 0 ||
             (r = namespaces_check_sysctls(plan, &child->joins, err)) < 0 || (r = sync_open(&child->sync, err)) < 0)
                 return r;
-        return l->request->wait_for_start ? gate_open(l->result.container.dir, &child->gate, err) : 0;
+        if (l->request->wait_for_start && (r = gate_open(l->result.container.dir, &child->gate, err)) < 0)
+                return r;
+        list_kept(l);
+        return 0;
 }
 
 static void drop_sources(struct launch *l) {

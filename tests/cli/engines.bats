@@ -120,3 +120,27 @@ sleeping() {
         logged process.cwd /new 'no such file or directory'
         [ ! -e "$BUNDLE/rootfs/new" ]
 }
+
+# In a pod whose containers share a pid namespace, another one may look through /proc/PID/fd while this one waits for `start`.
+@test "a container that waits for start holds nothing of the host open but its standard streams and sockets" {
+        local fd target
+        bundle
+        config '.linux.namespaces += [{type: "network", path: "/proc/self/ns/net"}] | .linux.namespaces |= unique_by(.type)'
+        detached runtime create --bundle "$BUNDLE" box 7<"$BUNDLE" 8<"$BUNDLE/config.json"
+        succeeded
+        for fd in "/proc/$(state box .pid)/fd"/*; do
+                target=$(readlink "$fd")
+                [[ ${fd##*/} -le 2 || $target == socket:* ]] || { echo "${fd##*/}: $target"; return 1; }
+        done
+}
+
+@test "--preserve-fds keeps as many and no more" {
+        bundle
+        config '.process.args = ["sh", "-c", "cat <&3; ls /proc/self/fd/4 2>/dev/null || echo closed"]'
+        echo kept >"$BATS_TEST_TMPDIR/kept"
+        preserve() {
+                timeout 20 "$SAGE_RUNTIME" --root "$ROOT" run --preserve-fds 1 --bundle "$BUNDLE" box 3<"$BATS_TEST_TMPDIR/kept" 4</etc/hostname
+        }
+        detached preserve
+        printed $'kept\nclosed'
+}
