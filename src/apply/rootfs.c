@@ -13,8 +13,11 @@
 #include "apply/container_path.h"
 #include "apply/mounts.h"
 #include "base/fd.h"
+#include "base/file.h"
 #include "base/str.h"
+#include "facts/probe.h"
 
+#define MOUNTINFO_MAX (16u << 20)
 #define PROPAGATIONS (MS_SHARED | MS_SLAVE | MS_PRIVATE | MS_UNBINDABLE)
 
 /* What all mounts become before anything is attached. A slave still takes what the host mounts later but gives nothing back; only who
@@ -117,9 +120,51 @@ static int pivot(bool shared, struct error *err) {
         return 0;
 }
 
+struct hiding {
+        char root[PATH_MAX]; /* what is mounted from here on is the container's */
+        size_t length;
+        int r;
+        struct error *err;
+};
+
+/* In a user namespace what came from outside is locked, and umount2(2) of it EINVAL: covered, it is as good as gone. */
+static bool hide_mount(const struct probe_mount *m, void *data) {
+        struct hiding *h = data;
+
+        if ((!streq(m->type, "proc") && !streq(m->type, "sysfs")) ||
+            (strncmp(m->point, h->root, h->length) == 0 && (m->point[h->length] == '/' || m->point[h->length] == '\0')))
+                return true;
+        if (mount(NULL, m->point, NULL, MS_PRIVATE | MS_REC, NULL) == 0 && umount2(m->point, MNT_DETACH | UMOUNT_NOFOLLOW) == 0)
+                return true;
+        if (errno == ENOENT) /* it went with one above it */
+                return true;
+        if (mount("tmpfs", m->point, "tmpfs", MS_RDONLY, NULL) < 0)
+                h->r = fail_errno(h->err, CODE_LAUNCH_FAILED, errno, m->point, "cannot hide the host's %s, which --no-pivot leaves mounted", m->type);
+        return h->r == 0;
+}
+
+/* A user namespace made in the container may mount proc and sysfs anew, without masks, as long as one that is wholly visible is mounted
+ * anywhere in the mount namespace (fs/namespace.c, mnt_already_visible()): the host's must not be. */
+static int hide_host_proc(int root, struct error *err) {
+        struct hiding hiding = { .err = err };
+        _cleanup_str_ struct str text = { 0 };
+        ssize_t n = readlink(fd_path(root).path, hiding.root, sizeof hiding.root - 1);
+        int r = n < 0 ? -errno : file_read(AT_FDCWD, "/proc/self/mountinfo", MOUNTINFO_MAX, &text);
+
+        if (r < 0)
+                return fail_errno(err, CODE_LAUNCH_FAILED, -r, "/proc/self/mountinfo", "cannot read our mounts");
+        hiding.length = (size_t)n;
+        probe_mountinfo(text.text, hide_mount, &hiding);
+        return hiding.r;
+}
+
 /* --no-pivot, for hosts that run from their initial RAM file system. The host's tree stays underneath, out of sight but mounted: whoever
  * has CAP_SYS_CHROOT in the container can get there, which is why this is only done when asked for. */
 static int move_and_chroot(int root, struct error *err) {
+        int r = hide_host_proc(root, err);
+
+        if (r < 0)
+                return r;
         if (move_mount(root, "", AT_FDCWD, "/", MOVE_MOUNT_F_EMPTY_PATH) < 0)
                 return fail_errno(err, CODE_LAUNCH_FAILED, errno, "root.path", "cannot move the root to /");
         if (chroot(".") < 0 || chdir("/") < 0)

@@ -144,3 +144,21 @@ sleeping() {
         detached preserve
         printed $'kept\nclosed'
 }
+
+# Whoever may make a user namespace in the container may mount a proc of its own there, but not where masks cover part of the container's.
+@test "with --no-pivot the masks of /proc hold as they do without" {
+        bundle
+        config '.process.capabilities |= map_values(. + ["CAP_SETFCAP"]) | .linux.seccomp = null | del(.linux.seccomp)'
+        mkdir -p "$BUNDLE/rootfs/tmp"
+        for option in --no-new-keyring --no-pivot; do
+                inside 'unshare -Urmpf true && echo can; unshare -Urmpf mount -t proc proc /tmp && echo mounted' "$option"
+                said can
+                said 'ermission denied'
+                [[ $output != *mounted* ]]
+        done
+        config '.linux.namespaces += [{type: "user"}] | .linux |= . + {uidMappings: [{containerID: 0, hostID: 0, size: 65536}],
+                gidMappings: [{containerID: 0, hostID: 0, size: 65536}]}'
+        inside 'unshare -Urmpf true && echo can; unshare -Urmpf mount -t proc proc /tmp && echo mounted' --no-pivot
+        said can
+        said 'ermission denied'
+}
