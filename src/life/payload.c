@@ -152,6 +152,16 @@ static int load_filter(struct payload *payload, int sync, struct error *err) {
         return r;
 }
 
+/* /dev/stdout and its like open the pipe anew, which takes the owner's right: engines make it as root, and many programs of images write
+ * their logs there as another user. A file or a terminal is our caller's own; one in a user namespace that does not know its owner stays. */
+static void give_pipes(uint32_t uid) {
+        struct stat st;
+
+        for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+                if (fstat(fd, &st) == 0 && S_ISFIFO(st.st_mode) && st.st_uid != uid)
+                        (void)!fchown(fd, uid, (gid_t)-1);
+}
+
 int payload_exec(struct payload *payload, int sync, struct error *err) {
         const struct plan_process *process = payload->process;
         int r;
@@ -160,6 +170,9 @@ int payload_exec(struct payload *payload, int sync, struct error *err) {
             (r = credentials_drop_bounding(process, err)) < 0 ||
             (r = credentials_no_new_privileges(process, err)) < 0)
                 return r;
+
+        if (process->uid != 0)
+                give_pipes(process->uid);
 
         /* Without no_new_privs a filter needs CAP_SYS_ADMIN (seccomp(2)), so it goes on while we hold it; with it, last, so that
          * it need not allow what we do ourselves. */

@@ -162,3 +162,21 @@ sleeping() {
         said can
         said 'ermission denied'
 }
+
+@test "an ordinary user may open /dev/stdout and /dev/stderr when they are an engine's pipes" {
+        bundle
+        config '.process.user = {uid: 1000, gid: 1000} | del(.process.capabilities)
+                | .process.args = ["sh", "-c", "echo out >/dev/stdout; echo err >/dev/stderr"]'
+        [ "$(runtime run --bundle "$BUNDLE" box 2>&1)" = $'out\nerr' ]
+        config '.process.user = {uid: 0, gid: 0} | .process.args = ["sleep", "100"]'
+        create box
+        start box
+        [ "$(runtime exec --user 1000 box sh -c 'echo out >/dev/stdout')" = out ]
+}
+
+@test "a file that output goes to keeps its owner" {
+        bundle
+        config '.process.user = {uid: 1000, gid: 1000} | del(.process.capabilities) | .process.args = ["echo", "out"]'
+        runtime run --bundle "$BUNDLE" box >"$BATS_TEST_TMPDIR/out"
+        [ "$(stat -c '%u %s' "$BATS_TEST_TMPDIR/out")" = '0 4' ]
+}
