@@ -139,7 +139,8 @@ static bool hide_mount(const struct probe_mount *m, void *data) {
         if (errno == ENOENT) /* it went with one above it */
                 return true;
         if (mount("tmpfs", m->point, "tmpfs", MS_RDONLY, NULL) < 0)
-                h->r = fail_errno(h->err, CODE_LAUNCH_FAILED, errno, m->point, "cannot hide the host's %s, which --no-pivot leaves mounted", m->type);
+                h->r = fail_errno(h->err, CODE_LAUNCH_FAILED, errno, m->point, "cannot hide the host's %s, which --no-pivot leaves mounted",
+                                  m->type);
         return h->r == 0;
 }
 

@@ -172,8 +172,8 @@ void child_main(struct child *child) {
          * long as any copy does (flock(2)). */
         close_fd(&child->sync.runtime);
         close_fd(&child->state_dir);
-        /* Nor anything else of the host: until `start` we wait where others may be, in a pod's pid namespace, and whoever has CAP_SYS_PTRACE
-         * there may look through /proc/PID/fd whatever our dumpable flag says. */
+        /* Nor anything else of the host: until `start` we wait where others may be, in a pod's pid namespace, and whoever has
+         * CAP_SYS_PTRACE there may look through /proc/PID/fd whatever our dumpable flag says. */
         fd_keep_only(child->first_kept, child->kept, child->n_kept);
         if (become_container(child, &err) < 0)
                 sync_report_error(child->sync.child, &err);

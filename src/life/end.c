@@ -1,6 +1,9 @@
 #include "life/end.h"
 
+#include <errno.h>
+
 #include "apply/hooks.h"
+#include "base/log.h"
 #include "life/launch.h"
 #include "life/release.h"
 
@@ -9,8 +12,10 @@ int end(struct arena *arena, struct container *container, struct error *err) {
         struct hook_context context;
         int r;
 
-        if (container->status.poststop && (r = container_load_plan(arena, container, &plan, err)) < 0)
-                return r;
+        /* A plan that is not there belongs to a launch that was killed before its first hook, which owes none. One that cannot be read must
+         * not keep the container, its cgroup and its name for ever. */
+        if (container->status.poststop && (r = container_load_plan(arena, container, &plan, err)) < 0 && r != -ENOENT)
+                log_message(LOG_LEVEL_WARNING, "hooks.poststop: not run: %s: %s", err->where, err->text);
         if ((r = release(container, err)) < 0 || !plan.hooks)
                 return r;
         if ((r = launch_hook_context(arena, container, OCI_STATUS_STOPPED, &context, err)) < 0)

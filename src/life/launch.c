@@ -256,11 +256,12 @@ static int serve_child(struct launch *l, struct error *err) {
                         return r;
                 sync_tell(child->sync.runtime, TOKEN_MAPPED, 0);
         }
+        /* Before the first hook: whoever deletes what is left of us when we are killed finds the poststop hooks there (life/end.c). */
+        if ((r = container_save_plan(&l->result.container, plan, plan->filter ? &l->filter : NULL, err)) < 0)
+                return r;
         if (child->rendezvous && (r = run_outer_hooks(l, err)) < 0)
                 return r;
         if (l->cgroup >= 0 && (r = cgroup_limit(l->cgroup, plan->cgroup, err)) < 0)
-                return r;
-        if ((r = container_save_plan(&l->result.container, plan, plan->filter ? &l->filter : NULL, err)) < 0)
                 return r;
         if (l->request->wait_for_start || child->userns) {
                 if ((r = dialogue_until(&l->dialogue, REPORT_READY, err)) < 0)

@@ -9,7 +9,8 @@ shim() {
         detached runtime --log "$LOG" --log-format json "$@"
 }
 
-# logged TEXT...: the last call failed with one line of JSON, the whole of the log (podman parses the file as one object), that says each TEXT.
+# logged TEXT...: the last call failed with one line of JSON, the whole of the log (podman parses the file as one object), that says each
+# TEXT.
 logged() {
         local text message
         [ "$status" -ne 0 ]
@@ -179,4 +180,36 @@ sleeping() {
         config '.process.user = {uid: 1000, gid: 1000} | del(.process.capabilities) | .process.args = ["echo", "out"]'
         runtime run --bundle "$BUNDLE" box >"$BATS_TEST_TMPDIR/out"
         [ "$(stat -c '%u %s' "$BATS_TEST_TMPDIR/out")" = '0 4' ]
+}
+
+# The shim's death takes the runtime along (PDEATHSIG), at any moment.
+@test "a create that is killed while a hook runs is deleted by force, and its poststop hooks run" {
+        local log=$BATS_TEST_TMPDIR/hooks
+        bundle
+        config --args '$ARGS.positional[0] as $log | .hooks = {
+                createRuntime: [{path: "/bin/sh", args: ["sh", "-c", "echo createRuntime >>\($log); exec sleep 1"], env: ["PATH=/bin:/usr/bin"]}],
+                poststop: [{path: "/bin/sh", args: ["sh", "-c", "echo poststop >>\($log)"]}]}' "$log"
+        background "$BATS_TEST_TMPDIR/out" "$SAGE_RUNTIME" --root "$ROOT" create --bundle "$BUNDLE" box
+        wait_until grep -q createRuntime "$log"
+        kill -KILL $!
+        wait $! || true
+        detached runtime delete --force box
+        succeeded
+        [ "$(tr '\n' ' ' <"$log")" = 'createRuntime poststop ' ]
+        sleep 1 # the hook's own end
+}
+
+@test "a container whose plan is lost is deleted all the same" {
+        bundle
+        config '.hooks = {poststop: [{path: "/bin/true"}]}'
+        create box
+        rm "$ROOT/box/plan.json"
+        detached runtime delete --force box
+        succeeded
+        create box
+        echo '{' >"$ROOT/box/plan.json"
+        detached runtime delete --force box
+        succeeded
+        said hooks.poststop
+        [ ! -e "$ROOT/box" ]
 }
