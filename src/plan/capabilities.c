@@ -89,16 +89,23 @@ static uint64_t set(struct arena *arena, const char *const *names, size_t n, uns
         return bits;
 }
 
-/* Takes out of *BITS what is not in ALLOWED, and says so by name. */
-static void restrict_to(struct arena *arena, uint64_t *bits, uint64_t allowed, const char *field, const char *which, const char *why,
+struct reason { const char *of_one, *of_several; };
+
+/* Takes out of *BITS what is not in ALLOWED, and says so by name: in one line, because buildah asks for its whole set as ambient and for
+ * none as inheritable in every container. */
+static void restrict_to(struct arena *arena, uint64_t *bits, uint64_t allowed, const char *field, const char *which, struct reason why,
                         struct warnings *warnings) {
         uint64_t out = *bits & ~allowed;
+        const char *names = NULL;
 
-        for (unsigned number = 0; out; number++, out >>= 1)
-                if (out & 1)
-                        warn(arena, warnings, "%s.capabilities.%s: %s cannot be given, because %s", field, which,
-                             capability_name(number) ?: "a capability", why);
         *bits &= allowed;
+        if (!out)
+                return;
+        for (unsigned number = 0; number < 64; number++)
+                if (out >> number & 1)
+                        names = arena_printf(arena, "%s%s%s", names ?: "", names ? ", " : "", capability_name(number) ?: "a capability");
+        warn(arena, warnings, "%s.capabilities.%s: %s cannot be given, because %s", field, which, names,
+             out & (out - 1) ? why.of_several : why.of_one);
 }
 
 struct plan_capabilities *capabilities_compile(struct arena *arena, const struct oci_capabilities *asked, unsigned last, const char *field,
@@ -114,15 +121,17 @@ struct plan_capabilities *capabilities_compile(struct arena *arena, const struct
         sets->ambient = set(arena, asked->ambient, asked->n_ambient, last, field, "ambient", warnings);
 
         /* capset(2) and prctl(PR_CAP_AMBIENT_RAISE) answer EPERM to these; capabilities(7). */
-        restrict_to(arena, &sets->effective, sets->permitted, field, "effective", "it is not permitted", warnings);
-        restrict_to(arena, &sets->inheritable, sets->bounding, field, "inheritable", "it is not in the bounding set", warnings);
-        restrict_to(arena, &sets->ambient, sets->permitted & sets->inheritable, field, "ambient", "it is not permitted and inheritable",
-                    warnings);
+        restrict_to(arena, &sets->effective, sets->permitted, field, "effective",
+                    (struct reason){ "it is not permitted", "they are not permitted" }, warnings);
+        restrict_to(arena, &sets->inheritable, sets->bounding, field, "inheritable",
+                    (struct reason){ "it is not in the bounding set", "they are not in the bounding set" }, warnings);
+        restrict_to(arena, &sets->ambient, sets->permitted & sets->inheritable, field, "ambient",
+                    (struct reason){ "it is not permitted and inheritable", "they are not permitted and inheritable" }, warnings);
         return sets;
 }
 
 void capabilities_limit(struct arena *arena, struct plan_capabilities *sets, uint64_t held, const char *field, struct warnings *warnings) {
-        static const char why[] = "the runtime does not have it";
+        static const struct reason why = { "the runtime does not have it", "the runtime does not have them" };
 
         restrict_to(arena, &sets->permitted, held, field, "permitted", why, warnings);
         sets->effective &= held;

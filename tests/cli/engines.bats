@@ -213,3 +213,13 @@ sleeping() {
         said hooks.poststop
         [ ! -e "$ROOT/box" ]
 }
+
+# buildah, for every RUN.
+@test "ambient capabilities that are not inheritable are one warning, however many" {
+        bundle
+        config '.process.capabilities |= (.permitted = .bounding | .effective = .bounding | .inheritable = [] | .ambient = .bounding)'
+        detached runtime run --bundle "$BUNDLE" box
+        succeeded
+        [ "$(wc -l <<<"$output")" -eq 1 ]
+        said 'process.capabilities.ambient: CAP_'
+}
