@@ -113,6 +113,16 @@ static int enter_root(struct child *child, int *ret_slave, struct error *err) {
         return rootfs_enter(plan, root, err);
 }
 
+/* Close-on-exec is too late: execve(2) looks up the program and its interpreter while all descriptors are still open, and an image may have
+ * made either a symlink to /proc/self/fd/N/../.., which leads to the host's tree from any directory of ours or of our caller's
+ * (CVE-2024-21626). */
+static int forget_host(const struct child *child, struct error *err) {
+        int needed[] = { child->sync.child, child->gate, child->payload.proc };
+        int r = fd_keep_only(child->first_kept, needed, ELEMENTSOF(needed));
+
+        return r < 0 ? fail_errno(err, CODE_LAUNCH_FAILED, -r, "", "cannot close the descriptors that lead to the host") : 0;
+}
+
 /* After `create`: sleeps until `start` connects, which then hears on this connection what the launch would have heard. */
 static int await_start(struct child *child, struct error *err) {
         int connection;
@@ -145,6 +155,9 @@ static int become_container(struct child *child, struct error *err) {
                 return fail_errno(err, CODE_LAUNCH_FAILED, errno, "", "cannot begin a session");
         if (slave >= 0 && (r = terminal_become(slave, err)) < 0)
                 return r;
+        close_fd(&slave);
+        if ((r = forget_host(child, err)) < 0)
+                return r;
         if (plan->process->args && (r = payload_settle(&child->payload, err)) < 0)
                 return r;
         if (!child->userns && (r = rlimits_set(plan->process, err)) < 0)
@@ -168,10 +181,11 @@ static int become_container(struct child *child, struct error *err) {
 void child_main(struct child *child) {
         struct error err;
 
-        /* Our copy of the runtime's end, or its death would go unnoticed; and of the container's directory, whose lock lives as
-         * long as any copy does (flock(2)). */
+        /* Our copy of the runtime's end, or its death would go unnoticed; of the container's directory, whose lock lives as long as any
+         * copy does (flock(2)); and whatever else forget_host() would keep if it lies among the preserved ones. */
         close_fd(&child->sync.runtime);
-        close_fd(&child->state_dir);
+        for (size_t i = 0; i < ELEMENTSOF(child->host); i++)
+                close_fd(&child->host[i]);
         /* Nor anything else of the host: until `start` we wait where others may be, in a pod's pid namespace, and whoever has
          * CAP_SYS_PTRACE there may look through /proc/PID/fd whatever our dumpable flag says. */
         fd_keep_only(child->first_kept, child->kept, child->n_kept);

@@ -18,10 +18,10 @@ struct child {
         struct sync sync;
         struct payload payload;
         struct hook_document creating, created; /* "status" of createContainer and of startContainer hooks */
-        int state_dir;                          /* the runtime's, with its lock */
         int *kept;                              /* the descriptors that the child needs; all others from first_kept on it closes */
         size_t n_kept;
         unsigned first_kept;
+        int host[3];                            /* directories of the runtime's: of the state, with its lock, and the cgroup */
         int *sources;                           /* trees for mounts that only the parent could open (mounts.h), or NULL */
         bool rendezvous;                        /* hooks want the namespaces ready before anything is mounted */
         bool userns;                            /* the parent writes id maps first */

@@ -88,12 +88,19 @@ static int take_terminal(struct join *j, struct error *err) {
 __attribute__((noreturn))
 static void child_main(struct join *j) {
         int needed[] = { j->sync.child, j->init };
+        const int ours[] = { j->sync.runtime, j->container->root, j->container->dir, j->cgroup };
         struct error err = { 0 };
+        int r;
 
         /* We are in the container's pid namespace from the first instruction on. Whoever has CAP_SYS_PTRACE there may look through
-         * /proc/PID/fd whatever our dumpable flag says, so what could lead out to the host goes first. */
-        fd_keep_only(3 + j->request->preserve_fds, needed, ELEMENTSOF(needed));
-        if (enter_container(j, &err) == 0 && payload_settle(&j->payload, &err) == 0 && take_terminal(j, &err) == 0) {
+         * /proc/PID/fd whatever our dumpable flag says, so what could lead out to the host goes first; our
+         * own once more, because they lie among the preserved ones where fewer of those are open than said. */
+        r = fd_keep_only(3 + j->request->preserve_fds, needed, ELEMENTSOF(needed));
+        for (size_t i = 0; i < ELEMENTSOF(ours); i++)
+                close(ours[i]);
+        if (r < 0)
+                fail_errno(&err, CODE_LAUNCH_FAILED, -r, "", "cannot close the descriptors that lead to the host");
+        else if (enter_container(j, &err) == 0 && payload_settle(&j->payload, &err) == 0 && take_terminal(j, &err) == 0) {
                 /* For rlimits the runtime outside may need to help; it also says when everything of its own is done. */
                 (void)sync_report(j->sync.child, REPORT_READY, -1);
                 sync_await(j->sync.child, TOKEN_GO);

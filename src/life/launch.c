@@ -159,7 +159,9 @@ static int prepare_child(struct launch *l, struct error *err) {
         int r;
 
         child->plan = plan;
-        child->state_dir = l->result.container.dir;
+        child->host[0] = l->result.container.root;
+        child->host[1] = l->result.container.dir;
+        child->host[2] = l->cgroup;
         child->userns = plan->namespaces->create & CLONE_NEWUSER;
         child->new_network = plan->namespaces->create & CLONE_NEWNET;
         child->rendezvous = hooks && (hooks->n_prestart || hooks->n_create_runtime || hooks->n_create_container || hooks->n_start_container);

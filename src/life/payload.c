@@ -166,7 +166,9 @@ int payload_exec(struct payload *payload, int sync, struct error *err) {
         const struct plan_process *process = payload->process;
         int r;
 
-        if ((r = lsm_set_exec_label(process, payload->proc, err)) < 0 ||
+        r = lsm_set_exec_label(process, payload->proc, err);
+        close_fd(&payload->proc); /* a directory of the host's: execve(2) must not find it */
+        if (r < 0 ||
             (r = credentials_drop_bounding(process, err)) < 0 ||
             (r = credentials_no_new_privileges(process, err)) < 0)
                 return r;
