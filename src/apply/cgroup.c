@@ -234,7 +234,7 @@ static int enable_controllers(const char *path, int fd, const struct plan_cgroup
         return 0;
 }
 
-int cgroup_create(const char *path, const struct plan_cgroup *cgroup, int *ret_fd, struct error *err) {
+int cgroup_create(const char *path, const struct plan_cgroup *cgroup, unsigned *ours, int *ret_fd, struct error *err) {
         _cleanup_close_ int fd = -1;
         bool existed = false;
         int r;
@@ -242,6 +242,10 @@ int cgroup_create(const char *path, const struct plan_cgroup *cgroup, int *ret_f
         r = make(path, &existed, err);
         if (r < 0)
                 return r;
+        if (existed && *ours > 0) {
+                *ours = 0;
+                return fail(err, CODE_BUSY, EBUSY, path, "another container is being made in this cgroup");
+        }
         fd = open(path, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
         if (fd < 0)
                 return fail_errno(err, CODE_LAUNCH_FAILED, errno, path, "cannot open the cgroup");

@@ -16,8 +16,10 @@ int cgroup_ours(const char *path, unsigned *ret_components, struct error *err);
 /* Makes PATH with its parents, and enables the controllers that CGROUP needs, and those it wants for accounting where this host has them,
  * on the way from the mount down. A cgroup that exists is taken when it is an ordinary, empty one that is not frozen.
  *
+ * ours    what cgroup_ours() said. Where PATH was missing then and is there now, another container is being made in it: -EBUSY, and 0 here,
+ *         so that the undoing does not reach that one
  * ret_fd  O_PATH | O_DIRECTORY, for CLONE_INTO_CGROUP and the functions below */
-int cgroup_create(const char *path, const struct plan_cgroup *cgroup, int *ret_fd, struct error *err);
+int cgroup_create(const char *path, const struct plan_cgroup *cgroup, unsigned *ours, int *ret_fd, struct error *err);
 
 /* Writes the limits of CGROUP in order, reads numbers back and compares them, then attaches the device program. -EPERM when only that
  * last step is not for this user. */

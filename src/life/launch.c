@@ -99,7 +99,7 @@ static int acquire_cgroup(struct launch *l, struct error *err) {
         c->status.cgroup = claim;
         if ((r = container_save(c, err)) < 0)
                 return r;
-        return cgroup_create(claim->path, cgroup, &l->cgroup, err);
+        return cgroup_create(claim->path, cgroup, &claim->ours, &l->cgroup, err);
 }
 
 static int make_hook_document(struct launch *l, enum oci_status status, struct hook_document *ret, struct error *err) {

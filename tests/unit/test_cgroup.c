@@ -44,7 +44,8 @@ static bool exists(const char *at) {
 
 static int create(const char *at, const struct plan_cgroup *cgroup) {
         struct error err;
-        int fd = -1, r = cgroup_create(at, cgroup, &fd, &err);
+        unsigned ours = 0;
+        int fd = -1, r = cgroup_create(at, cgroup, &ours, &fd, &err);
 
         if (r < 0)
                 fail_msg("%s: %s", err.where, err.text);
@@ -138,7 +139,7 @@ static void assert_not_used(const char *at) {
         struct error err;
         int fd = 77;
 
-        assert_int_equal(cgroup_create(at, &nothing, &fd, &err), -EBUSY);
+        assert_int_equal(cgroup_create(at, &nothing, &(unsigned){ 0 }, &fd, &err), -EBUSY);
         assert_int_equal(err.code, CODE_BUSY);
         assert_string_equal(err.where, at);
         assert_int_equal(fd, 77);
@@ -168,7 +169,7 @@ static void a_place_for_no_cgroup_is_an_error(void **state) {
         int fd;
 
         (void)state;
-        assert_true(cgroup_create("/sys/fs/cgroup/cgroup.procs/x", &nothing, &fd, &err) < 0);
+        assert_true(cgroup_create("/sys/fs/cgroup/cgroup.procs/x", &nothing, &(unsigned){ 0 }, &fd, &err) < 0);
         assert_int_equal(err.code, CODE_LAUNCH_FAILED);
         assert_true(cgroup_ours("/sys/fs/cgroup/cgroup.procs/x", &n, &err) < 0);
 }
@@ -188,7 +189,7 @@ static void a_controller_that_is_missing_names_the_field(void **state) {
         int fd = 77;
 
         (void)state;
-        assert_int_equal(cgroup_create(path("/a"), &cgroup, &fd, &err), -EOPNOTSUPP);
+        assert_int_equal(cgroup_create(path("/a"), &cgroup, &(unsigned){ 0 }, &fd, &err), -EOPNOTSUPP);
         assert_int_equal(err.code, CODE_RESOURCE_LIMITS_UNSUPPORTED);
         assert_string_equal(err.where, "linux.resources.unified");
         assert_int_equal(fd, 77);
@@ -421,7 +422,7 @@ static void containers_of_one_parent_come_and_go(void **state) {
                                 unsigned claim;
                                 int fd;
 
-                                if (cgroup_ours(name[i], &claim, &err) < 0 || cgroup_create(name[i], &nothing, &fd, &err) < 0 ||
+                                if (cgroup_ours(name[i], &claim, &err) < 0 || cgroup_create(name[i], &nothing, &claim, &fd, &err) < 0 ||
                                     cgroup_remove(name[i], claim, &err) < 0) {
                                         fprintf(stderr, "# %s: %s\n", err.where, err.text);
                                         _exit(1);
@@ -506,7 +507,7 @@ static void a_default_create(void) {
         unsigned claim;
         int fd;
 
-        if (cgroup_ours(path(""), &claim, &err) < 0 || cgroup_create(path(""), &cgroup, &fd, &err) < 0 ||
+        if (cgroup_ours(path(""), &claim, &err) < 0 || cgroup_create(path(""), &cgroup, &claim, &fd, &err) < 0 ||
                 cgroup_limit(fd, &cgroup, &err) < 0)
                 _exit(1);
 }
@@ -530,7 +531,7 @@ static void remove_one_with_a_dying_process(void) {
         struct error err;
         int fd;
 
-        if (cgroup_create(path(""), &nothing, &fd, &err) < 0)
+        if (cgroup_create(path(""), &nothing, &(unsigned){ 0 }, &fd, &err) < 0)
                 _exit(1);
         start_in(fd, 200);
         if (cgroup_remove(path(""), 1, &err) < 0)
