@@ -84,10 +84,20 @@ uint64_t namespaces_of_clone(const struct plan_namespaces *namespaces) {
         return namespaces->create & (CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNS);
 }
 
-int namespaces_enter_pid(const struct namespace_joins *joins, struct error *err) {
-        for (unsigned i = 0; i < joins->n; i++)
-                if (joins->items[i].flag == CLONE_NEWPID && setns(joins->items[i].fd, CLONE_NEWPID) < 0)
+int namespaces_enter_pid(const struct namespace_joins *joins, int *ret_own, struct error *err) {
+        for (unsigned i = 0; i < joins->n; i++) {
+                if (joins->items[i].flag != CLONE_NEWPID)
+                        continue;
+                *ret_own = open("/proc/self/ns/pid", O_RDONLY | O_CLOEXEC);
+                if (*ret_own < 0 || setns(joins->items[i].fd, CLONE_NEWPID) < 0)
                         return fail_errno(err, CODE_LAUNCH_FAILED, errno, "linux.namespaces", "cannot join the pid namespace");
+        }
+        return 0;
+}
+
+int namespaces_leave_pid(int own, struct error *err) {
+        if (own >= 0 && setns(own, CLONE_NEWPID) < 0)
+                return fail_errno(err, CODE_LAUNCH_FAILED, errno, "linux.namespaces", "cannot go back to our pid namespace");
         return 0;
 }
 

@@ -30,5 +30,7 @@ uint64_t namespaces_of_clone(const struct plan_namespaces *namespaces);
  * would root it at the parent's cgroup, not at the one it clones into (kernel/cgroup/namespace.c, copy_cgroup_ns). */
 int namespaces_enter(const struct plan_namespaces *namespaces, const struct namespace_joins *joins, struct error *err);
 
-/* In the parent: a joined pid namespace takes in only children made afterwards (pid_namespaces(7)). */
-int namespaces_enter_pid(const struct namespace_joins *joins, struct error *err);
+/* In the parent: a joined pid namespace takes in only children made afterwards (pid_namespaces(7)). ret_own, -1 before: ours, for the way
+ * back, without which hooks would run in there too. */
+int namespaces_enter_pid(const struct namespace_joins *joins, int *ret_own, struct error *err);
+int namespaces_leave_pid(int own, struct error *err);

@@ -186,13 +186,16 @@ static void drop_sources(struct launch *l) {
 }
 
 static int clone_child(struct launch *l, struct error *err) {
+        _cleanup_close_ int own = -1;
         int r;
 
-        if ((r = namespaces_enter_pid(&l->child.joins, err)) < 0)
+        if ((r = namespaces_enter_pid(&l->child.joins, &own, err)) < 0)
                 return r;
         l->result.pid = process_clone(namespaces_of_clone(l->plan->namespaces), l->cgroup, &l->result.pidfd);
         if (l->result.pid == 0)
                 child_main(&l->child);
+        if ((r = namespaces_leave_pid(own, err)) < 0)
+                return r;
         close_fd(&l->child.sync.child);
         close_fd(&l->child.gate);
         drop_sources(l);
