@@ -1,6 +1,8 @@
 /* sage-runtime: reads the global options, finds the command in a table, runs it, and reports one error. */
 #include <errno.h>
+#include <fcntl.h>
 #include <malloc.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -120,12 +122,25 @@ static int run(struct invocation *inv, int argc, char **argv, struct error *err,
         return r < 0 ? r : status;
 }
 
+/* Where our caller closed a standard stream, the first descriptors that we open would get its number: what is written for a person, by us
+ * or by a hook, would go there, and a terminal would take its place. */
+static void fill_standard_streams(void) {
+        struct pollfd fds[] = { { .fd = STDIN_FILENO }, { .fd = STDOUT_FILENO }, { .fd = STDERR_FILENO } };
+
+        if (poll(fds, ELEMENTSOF(fds), 0) <= 0)
+                return;
+        for (size_t i = 0; i < ELEMENTSOF(fds); i++)
+                if (fds[i].revents & POLLNVAL)
+                        (void)!open("/dev/null", O_RDWR | O_CLOEXEC); /* gets the lowest free number, which is this one */
+}
+
 int main(int argc, char **argv) {
         _cleanup_arena_ struct arena arena = { 0 };
         struct invocation invocation = { .arena = &arena };
         struct error err = { 0 };
         int failure_status = 1, r;
 
+        fill_standard_streams();
         mallopt(M_TOP_PAD, 256 << 10); /* one brk(2) for all that a launch needs; what is not used costs no memory */
         invocation.argv = arena_array(&arena, char *, (size_t)argc + 1);
         memcpy(invocation.argv, argv, sizeof *argv * (size_t)argc);
