@@ -4,8 +4,10 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -15,6 +17,7 @@
 #include "base/log.h"
 #include "base/process.h"
 #include "base/signals.h"
+#include "base/str.h"
 
 /* The pipe is filled before the hook runs: a hook that reads nothing costs nobody a SIGPIPE, and none can block us. pipe(7):
  * 64 KiB unless made larger, and 1 MiB is what an unprivileged user may ask for. */
@@ -38,12 +41,15 @@ static int fill_pipe(const char *state, size_t size, int *ret_read_end, const ch
 /* In the forked hook. Its own process group, so that a timeout reaches what it started; the usual umask, because the child that builds
  * the container has none; and no descriptor of our caller's, ours being close-on-exec anyway. */
 __attribute__((noreturn))
-static void become_hook(const struct oci_hook *hook, int input, const struct hook_context *context) {
+static void become_hook(const struct oci_hook *hook, int input, pid_t parent, const struct hook_context *context) {
         static const char *const nothing[] = { NULL };
         const char *const own_args[] = { hook->path, NULL };
         const char *const *env = hook->env ? (const char *const *)hook->env : context->environment ? context->environment : nothing;
         const char *const *args = hook->n_args ? (const char *const *)hook->args : own_args;
 
+        /* Whoever cleans up after a runtime that was killed does not know of its hooks. */
+        if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || getppid() != parent)
+                _exit(127);
         (void)signals_reset();
         setpgid(0, 0);
         umask(022);
@@ -60,8 +66,24 @@ static int timeout_ms(const struct oci_hook *hook) {
         return hook->has & OCI_HOOK_HAS_TIMEOUT && hook->timeout <= INT_MAX / 1000 ? hook->timeout * 1000 : -1;
 }
 
+/* -ECHILD: PROCESS ended first. */
+static int wait_for(int hook, const int *process, int timeout) {
+        struct pollfd fds[] = { { .fd = hook, .events = POLLIN }, { .fd = process ? *process : -1, .events = POLLIN } };
+        int r;
+
+        do
+                r = poll(fds, ELEMENTSOF(fds), timeout);
+        while (r < 0 && errno == EINTR);
+        if (r < 0)
+                return -errno;
+        if (r == 0)
+                return -ETIMEDOUT;
+        return fds[0].revents ? 0 : -ECHILD;
+}
+
 static int run_one(const struct oci_hook *hook, const char *where, const struct hook_context *context, struct error *err) {
         _cleanup_close_ int input = -1, pidfd = -1;
+        const pid_t self = getpid();
         int r, status = 0;
         pid_t pid;
 
@@ -71,15 +93,17 @@ static int run_one(const struct oci_hook *hook, const char *where, const struct 
         if (pid < 0)
                 return fail_errno(err, CODE_HOOK_FAILED, -pid, where, "cannot fork the hook");
         if (pid == 0)
-                become_hook(hook, input, context);
+                become_hook(hook, input, self, context);
         setpgid(pid, pid); /* whoever of the two comes first */
 
-        r = process_wait_end(pidfd, timeout_ms(hook));
+        r = wait_for(pidfd, context->process, timeout_ms(hook));
         if (r < 0)
                 kill(-pid, SIGKILL);
         process_reap(pidfd, &status);
         if (r == -ETIMEDOUT)
                 return fail(err, CODE_TIMEOUT, EIO, where, "the hook %s did not end within %d s and was killed", hook->path, hook->timeout);
+        if (r == -ECHILD)
+                return fail(err, CODE_HOOK_FAILED, EIO, where, "the container's process ended, and the hook %s was killed", hook->path);
         if (status > 128)
                 return fail(err, CODE_HOOK_FAILED, EIO, where, "the hook %s was killed by signal %d", hook->path, status - 128);
         if (status != 0)

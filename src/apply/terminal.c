@@ -117,6 +117,13 @@ static int socket_address(const char *path, int *ret_dir, struct sockaddr_un *re
         return 0;
 }
 
+/* An engine accepts at once. Until it does, the container is locked. */
+enum { CONSOLE_WAIT_S = 10 };
+
+static int nobody_answers(const char *socket_path, struct error *err) {
+        return fail(err, CODE_TIMEOUT, ETIMEDOUT, socket_path, "nobody accepts the terminal at the console socket within %d s", CONSOLE_WAIT_S);
+}
+
 int terminal_send(const char *socket_path, int master, struct error *err) {
         union {
                 struct cmsghdr header;
@@ -125,22 +132,25 @@ int terminal_send(const char *socket_path, int master, struct error *err) {
         static const char name[] = "/dev/ptmx"; /* what runc sends with it; receivers want at least a byte */
         struct iovec data = { (void *)name, sizeof name - 1 };
         struct msghdr message = { .msg_iov = &data, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof control };
-        _cleanup_close_ int dir = -1, fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+        _cleanup_close_ int dir = -1, fd = fd_impatient_socket(CONSOLE_WAIT_S);
         struct sockaddr_un address;
         ssize_t n;
         int r;
 
         if (fd < 0)
-                return fail_errno(err, CODE_LAUNCH_FAILED, errno, socket_path, "cannot make a socket");
+                return fail_errno(err, CODE_LAUNCH_FAILED, -fd, socket_path, "cannot make a socket");
         r = socket_address(socket_path, &dir, &address, err);
         if (r < 0)
                 return r;
         if (connect(fd, (struct sockaddr *)&address, sizeof address) < 0)
-                return fail_errno(err, CODE_LAUNCH_FAILED, errno, socket_path, "cannot connect to the console socket");
+                return errno == EAGAIN ? nobody_answers(socket_path, err)
+                                       : fail_errno(err, CODE_LAUNCH_FAILED, errno, socket_path, "cannot connect to the console socket");
         control.header = (struct cmsghdr){ .cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS, .cmsg_len = CMSG_LEN(sizeof(int)) };
         memcpy(CMSG_DATA(&control.header), &master, sizeof master);
         do
                 n = sendmsg(fd, &message, MSG_NOSIGNAL);
         while (n < 0 && errno == EINTR);
+        if (n < 0 && errno == EAGAIN)
+                return nobody_answers(socket_path, err);
         return n < 0 ? fail_errno(err, CODE_LAUNCH_FAILED, errno, socket_path, "cannot send the terminal to the console socket") : 0;
 }

@@ -2,7 +2,9 @@
 #include "base/fd.h"
 
 #include <stdlib.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
+#include <sys/time.h>
 
 static int by_number(const void *a, const void *b) {
         return *(const int *)a - *(const int *)b;
@@ -20,6 +22,15 @@ int fd_keep_only(unsigned from, int *keep, size_t n) {
                 from = kept + 1;
         }
         return syscall(SYS_close_range, from, ~0u, 0) < 0 ? -errno : 0;
+}
+
+int fd_impatient_socket(int seconds) {
+        const struct timeval wait = { .tv_sec = seconds };
+        _cleanup_close_ int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+        if (fd < 0 || setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &wait, sizeof wait) < 0)
+                return -errno;
+        return take_fd(&fd);
 }
 
 struct fd_path fd_path(int fd) {

@@ -40,6 +40,10 @@ static inline int take_fd(int *fd) {
 /* Closes every descriptor from FROM on but the N in KEEP, which it sorts; -1 stands for none (close_range(2)). 0 or a negative errno. */
 int fd_keep_only(unsigned from, int *keep, size_t n);
 
+/* A Unix stream socket whose connect(2) and sendmsg(2) fail with EAGAIN after SECONDS, where nobody accepts or reads on the other side and
+ * they would wait without end (socket(7), SO_SNDTIMEO). The descriptor, or a negative errno. */
+int fd_impatient_socket(int seconds);
+
 /* "/proc/self/fd/N", for the system calls that take only a path. */
 struct fd_path { char path[sizeof "/proc/self/fd/" + 10]; };
 struct fd_path fd_path(int fd);

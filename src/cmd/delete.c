@@ -5,6 +5,7 @@
 #include "base/log.h"
 #include "base/str.h"
 #include "life/end.h"
+#include "life/release.h"
 
 struct delete_options { bool force; };
 
@@ -18,6 +19,20 @@ static bool may_go(enum oci_status status, bool force) {
         return force || status == OCI_STATUS_STOPPED || status == OCI_STATUS_CREATED;
 }
 
+/* Whoever holds the lock may wait for a hook, or for a container's process that is frozen, without end. All that it waits for ends with the
+ * container's processes; then it undoes what it did and lets go of the lock. */
+static int open_by_force(struct invocation *invocation, const char *id, struct container *ret, struct error *err) {
+        _cleanup_container_ struct container busy = CONTAINER_CLOSED;
+        struct error ignored;
+        int r = container_open(invocation->arena, invocation->root, id, CONTAINER_LOCKED_AT_ONCE, ret, err);
+
+        if (r == 0 || err->code != CODE_BUSY)
+                return r;
+        if (container_open(invocation->arena, invocation->root, id, CONTAINER_UNLOCKED, &busy, &ignored) == 0)
+                (void)release_kill(&busy, &ignored);
+        return container_open(invocation->arena, invocation->root, id, CONTAINER_LOCKED, ret, err);
+}
+
 static int run(struct invocation *invocation, int argc, char **argv, int *ret_status, struct error *err) {
         _cleanup_container_ struct container container = CONTAINER_CLOSED;
         struct delete_options o = { 0 };
@@ -28,7 +43,8 @@ static int run(struct invocation *invocation, int argc, char **argv, int *ret_st
         if ((r = command_parse(invocation, &command_delete, argc, argv, &o, 1, 1, &operands, NULL, err)) < 0)
                 return r;
         *ret_status = 0;
-        r = container_open(invocation->arena, invocation->root, operands[0], CONTAINER_LOCKED, &container, err);
+        r = o.force ? open_by_force(invocation, operands[0], &container, err)
+                    : container_open(invocation->arena, invocation->root, operands[0], CONTAINER_LOCKED, &container, err);
         if (r < 0 && o.force && err->code == CODE_STATE_CORRUPT) {
                 log_message(LOG_LEVEL_WARNING, "%s; deleting what can be found", err->text);
                 r = container_salvage(invocation->arena, invocation->root, operands[0], &container, err);

@@ -17,6 +17,7 @@ static const struct option_row options[] = {
 };
 extern const struct command command_kill;
 
+/* Takes no lock: a signal may be what ends whatever another command is waiting for, and a pidfd does not need one. */
 static int run(struct invocation *invocation, int argc, char **argv, int *ret_status, struct error *err) {
         _cleanup_container_ struct container container = CONTAINER_CLOSED;
         _cleanup_close_ int pidfd = -1;
@@ -27,7 +28,7 @@ static int run(struct invocation *invocation, int argc, char **argv, int *ret_st
 
         if ((r = command_parse(invocation, &command_kill, argc, argv, &o, 1, 2, &operands, &n, err)) < 0 ||
             (n > 1 && (r = signal_parse(operands[1], &signal, err)) < 0) ||
-            (r = container_open(invocation->arena, invocation->root, operands[0], CONTAINER_LOCKED, &container, err)) < 0 ||
+            (r = container_open(invocation->arena, invocation->root, operands[0], CONTAINER_UNLOCKED, &container, err)) < 0 ||
             (r = container_state(&container, &status, &pidfd, err)) < 0)
                 return r;
         *ret_status = 0;

@@ -11,6 +11,15 @@ static const struct option_row options[] = {
 };
 extern const struct command command_run;
 
+/* Somebody else may have deleted it, and made another of its name, before we could. */
+static int end_ours(struct arena *arena, struct container *container, struct error *err) {
+        int r = container_lock(container, err);
+
+        if (r < 0)
+                return err->code == CODE_NOT_FOUND ? 0 : r;
+        return end(arena, container, err);
+}
+
 static int stay(struct invocation *invocation, const struct create_options *o, struct foreground *foreground, struct launched *launched, int *ret_status,
                 struct error *err) {
         int r = foreground_wait(foreground, launched->pidfd, launched->console, ret_status, err);
@@ -20,10 +29,10 @@ static int stay(struct invocation *invocation, const struct create_options *o, s
         if (r < 0) {
                 struct error second;
 
-                (void)end(invocation->arena, &launched->container, &second);
+                (void)end_ours(invocation->arena, &launched->container, &second);
                 return r;
         }
-        return end(invocation->arena, &launched->container, err);
+        return end_ours(invocation->arena, &launched->container, err);
 }
 
 static int run(struct invocation *invocation, int argc, char **argv, int *ret_status, struct error *err) {

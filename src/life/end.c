@@ -20,6 +20,7 @@ int end(struct arena *arena, struct container *container, struct error *err) {
                 return r;
         if ((r = launch_hook_context(arena, container, OCI_STATUS_STOPPED, &context, err)) < 0)
                 return r;
+        container_unlock(container); /* who waits for it need not wait for hooks */
         hooks_run_all("poststop", plan.hooks->poststop, plan.hooks->n_poststop, &context);
         return 0;
 }

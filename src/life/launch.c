@@ -232,6 +232,7 @@ static int run_outer_hooks(struct launch *l, struct error *err) {
             (r = launch_hook_context(l->arena, &l->result.container, OCI_STATUS_CREATING, &context, err)) < 0)
                 return r;
         l->hooked = true;
+        context.process = &l->result.pidfd;
         if ((r = hooks_run("prestart", hooks->prestart, hooks->n_prestart, &context, err)) < 0 ||
             (r = hooks_run("createRuntime", hooks->create_runtime, hooks->n_create_runtime, &context, err)) < 0)
                 return r;
@@ -288,6 +289,7 @@ static int go(struct launch *l, struct error *err) {
                 sync_tell(l->child.sync.runtime, TOKEN_GO, 0);
                 return 0;
         }
+        container_unlock(c); /* startContainer and poststart hooks may take long, and kill and delete must get through */
         sync_tell(l->child.sync.runtime, TOKEN_GO, 0);
         if ((r = dialogue_until(&l->dialogue, REPORT_GONE, err)) < 0)
                 return r;
@@ -319,8 +321,11 @@ static void undo(struct launch *l, struct error *err) {
                 process_signal(l->result.pidfd, SIGKILL);
                 process_reap(l->result.pidfd, &status);
         }
+        if (container_lock(c, &second) < 0) /* deleted by somebody else, hooks and all */
+                return;
         if (release(c, &second) < 0)
                 err->effect = EFFECT_APPLIED;
+        container_unlock(c);
         if (l->hooked && launch_hook_context(l->arena, c, OCI_STATUS_STOPPED, &context, &second) == 0)
                 hooks_run_all("poststop", l->plan->hooks->poststop, l->plan->hooks->n_poststop, &context);
 }
@@ -352,8 +357,6 @@ int launch(struct arena *arena, const struct launch_request *request, struct lau
                 launched_close(&l.result);
                 return r;
         }
-        if (!request->wait_for_start)
-                container_unlock(&l.result.container);
         l.result.console = l.dialogue.console;
         *ret = l.result;
         return 0;
@@ -385,7 +388,7 @@ int launch_start(struct arena *arena, struct container *container, struct error 
         if (r < 0)
                 return r;
         r = run_poststart(arena, container, &plan, err);
-        if (r < 0)
+        if (r < 0 && container_lock(container, &second) == 0)
                 (void)release_kill(container, &second);
         return r;
 }

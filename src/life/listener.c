@@ -9,6 +9,9 @@
 #include "base/fd.h"
 #include "libocispec/spec.h"
 
+/* An agent that does not answer must not keep the container locked. */
+enum { AGENT_WAIT_S = 10 };
+
 static int encode_state(struct arena *arena, const struct plan_filter *filter, const struct container *container, pid_t pid, struct str *ret,
                         struct error *err) {
         static const char *fds[] = { "seccompFd", NULL };
@@ -21,14 +24,16 @@ static int encode_state(struct arena *arena, const struct plan_filter *filter, c
 }
 
 static int connect_to(const char *path, int *ret, struct error *err) {
-        _cleanup_close_ int socket_fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+        _cleanup_close_ int socket_fd = fd_impatient_socket(AGENT_WAIT_S);
         struct sockaddr_un address = { .sun_family = AF_UNIX };
 
         if (strlen(path) >= sizeof address.sun_path)
                 return fail(err, CODE_CONFIG_INVALID, ENAMETOOLONG, "linux.seccomp.listenerPath", "expected at most %zu bytes",
                             sizeof address.sun_path - 1);
         strcpy(address.sun_path, path);
-        if (socket_fd < 0 || connect(socket_fd, (struct sockaddr *)&address, sizeof address) < 0)
+        if (socket_fd < 0)
+                return fail_errno(err, CODE_LAUNCH_FAILED, -socket_fd, "linux.seccomp.listenerPath", "cannot make a socket");
+        if (connect(socket_fd, (struct sockaddr *)&address, sizeof address) < 0)
                 return fail_errno(err, CODE_LAUNCH_FAILED, errno, "linux.seccomp.listenerPath", "cannot connect to %s", path);
         *ret = take_fd(&socket_fd);
         return 0;

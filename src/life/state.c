@@ -97,13 +97,27 @@ static int open_dir(int root, const char *id) {
         return fd < 0 ? -errno : fd;
 }
 
-int container_lock(struct container *container, struct error *err) {
+static int does_not_exist(const char *id, struct error *err) {
+        return fail(err, CODE_NOT_FOUND, ENOENT, "", "container `%s` does not exist: container does not exist", id);
+}
+
+static int lock(struct container *container, int operation, struct error *err) {
+        struct stat st;
         int r;
 
         do
-                r = flock(container->dir, LOCK_EX);
+                r = flock(container->dir, operation);
         while (r < 0 && errno == EINTR);
-        return r < 0 ? fail_errno(err, CODE_INTERNAL, errno, container->id, "cannot lock the container") : 0;
+        if (r < 0 && errno == EWOULDBLOCK)
+                return fail(err, CODE_BUSY, EBUSY, container->id, "another command is at work on the container");
+        if (r < 0)
+                return fail_errno(err, CODE_INTERNAL, errno, container->id, "cannot lock the container");
+        /* Whoever held the lock may have deleted it meanwhile. */
+        return fstat(container->dir, &st) == 0 && st.st_nlink == 0 ? does_not_exist(container->id, err) : 0;
+}
+
+int container_lock(struct container *container, struct error *err) {
+        return lock(container, LOCK_EX, err);
 }
 
 void container_unlock(struct container *container) {
@@ -127,7 +141,8 @@ int container_create(const char *root, const char *id, struct container *ret, st
         c.dir = open_dir(c.root, id);
         if (c.dir < 0 || (r = container_lock(&c, err)) < 0) {
                 r = c.dir < 0 ? fail_errno(err, CODE_LAUNCH_FAILED, -c.dir, id, "cannot open the container's state directory") : r;
-                unlinkat(c.root, id, AT_REMOVEDIR);
+                if (err->code != CODE_NOT_FOUND)
+                        unlinkat(c.root, id, AT_REMOVEDIR);
                 return r;
         }
         *ret = c;
@@ -135,9 +150,16 @@ int container_create(const char *root, const char *id, struct container *ret, st
         return 0;
 }
 
+/* What lies there may be damaged, and a FIFO in its place would keep even `list` waiting. */
+static int read_state_file(const struct container *c, const char *name, size_t max, struct str *ret) {
+        _cleanup_close_ int fd = openat(c->dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+
+        return fd < 0 ? -errno : file_read_fd(fd, max, ret);
+}
+
 static int read_json(struct arena *arena, const struct container *c, const char *name, const struct spec_type *type, void *ret, struct error *err) {
         _cleanup_str_ struct str text = { 0 };
-        int r = file_read(c->dir, name, STATE_FILE_MAX, &text);
+        int r = read_state_file(c, name, STATE_FILE_MAX, &text);
 
         if (r < 0)
                 return fail_errno(err, CODE_STATE_CORRUPT, -r, name, "cannot read the state of container `%s`", c->id);
@@ -148,9 +170,8 @@ static int read_json(struct arena *arena, const struct container *c, const char 
 }
 
 /* Everything of container_open() but the status. */
-static int open_container(const char *root, const char *id, enum container_lock lock, struct container *ret, struct error *err) {
+static int open_container(const char *root, const char *id, enum container_lock how, struct container *ret, struct error *err) {
         _cleanup_container_ struct container c = { .root = -1, .dir = -1, .id = id };
-        struct stat st;
         int r;
 
         if ((r = check_id(id, err)) < 0)
@@ -160,26 +181,21 @@ static int open_container(const char *root, const char *id, enum container_lock 
         if (c.root >= 0 && (r = check_root(c.root, root, err)) < 0)
                 return r;
         if (c.dir == -ENOENT)
-                return fail(err, CODE_NOT_FOUND, ENOENT, "", "container `%s` does not exist: container does not exist", id);
+                return does_not_exist(id, err);
         if (c.dir < 0)
                 return fail_errno(err, CODE_STATE_CORRUPT, -c.dir, id, "cannot open the container's state directory");
-        if (lock == CONTAINER_LOCKED) {
-                if ((r = container_lock(&c, err)) < 0)
-                        return r;
-                /* Whoever held the lock may have deleted it meanwhile. */
-                if (fstat(c.dir, &st) == 0 && st.st_nlink == 0)
-                        return fail(err, CODE_NOT_FOUND, ENOENT, "", "container `%s` does not exist: container does not exist", id);
-        }
+        if (how != CONTAINER_UNLOCKED && (r = lock(&c, how == CONTAINER_LOCKED ? LOCK_EX : LOCK_EX | LOCK_NB, err)) < 0)
+                return r;
         *ret = c;
         c.root = c.dir = -1;
         return 0;
 }
 
-int container_open(struct arena *arena, const char *root, const char *id, enum container_lock lock, struct container *ret, struct error *err) {
+int container_open(struct arena *arena, const char *root, const char *id, enum container_lock how, struct container *ret, struct error *err) {
         _cleanup_container_ struct container c = CONTAINER_CLOSED;
         int r;
 
-        if ((r = open_container(root, id, lock, &c, err)) < 0)
+        if ((r = open_container(root, id, how, &c, err)) < 0)
                 return r;
         if (faccessat(c.dir, "status.json", F_OK, 0) == 0 && (r = read_json(arena, &c, "status.json", &status_status_type, &c.status, err)) < 0)
                 return r;
@@ -237,7 +253,7 @@ int container_load_plan(struct arena *arena, const struct container *container, 
 
 int container_load_filter(struct arena *arena, const struct container *container, struct filter_program *ret, struct error *err) {
         _cleanup_str_ struct str bytes = { 0 };
-        int r = file_read(container->dir, "filter", UINT16_MAX * sizeof(struct sock_filter), &bytes);
+        int r = read_state_file(container, "filter", UINT16_MAX * sizeof(struct sock_filter), &bytes);
 
         if (r < 0)
                 return fail_errno(err, CODE_STATE_CORRUPT, -r, "filter", "cannot read the seccomp program of container `%s`", container->id);

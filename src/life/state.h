@@ -30,10 +30,11 @@ struct container {
 /* 1 to 255 of [a-zA-Z0-9_+.-], not beginning with '.' or '-': it becomes a file name, and argv of hooks' programs. */
 bool state_id_valid(const char *id);
 
-/* Makes ROOT/ID (and ROOT, 0700) and locks it. CODE_EXISTS when there is one already; then nothing was changed. */
+/* Makes ROOT/ID (and ROOT, 0700) and locks it. CODE_EXISTS when there is one already; then nothing was changed. CODE_NOT_FOUND when
+ * somebody deleted it between. */
 int container_create(const char *root, const char *id, struct container *ret, struct error *err);
 
-enum container_lock { CONTAINER_UNLOCKED, CONTAINER_LOCKED };
+enum container_lock { CONTAINER_UNLOCKED, CONTAINER_LOCKED, CONTAINER_LOCKED_AT_ONCE /* or CODE_BUSY */ };
 
 /* Opens ROOT/ID and reads its status into ARENA. CODE_NOT_FOUND with the text engines match on. A directory that was made but
  * never got its status (its runtime was killed in between) opens with status.schema 0. */
@@ -46,7 +47,8 @@ int container_salvage(struct arena *arena, const char *root, const char *id, str
 void container_close(struct container *container);
 #define _cleanup_container_ __attribute__((cleanup(container_close)))
 
-/* Lets others at it while this runtime goes on (a foreground run, a start whose hooks take long). */
+/* Lets others at it while this runtime goes on (a foreground run, a start whose hooks take long). They may delete it: CODE_NOT_FOUND from
+ * container_lock(), and then its claims are somebody else's by now, of a new container of the same id perhaps. */
 void container_unlock(struct container *container);
 int container_lock(struct container *container, struct error *err);
 
