@@ -12,10 +12,12 @@ int end(struct arena *arena, struct container *container, struct error *err) {
         struct hook_context context;
         int r;
 
-        /* A plan that is not there belongs to a launch that was killed before its first hook, which owes none. One that cannot be read must
-         * not keep the container, its cgroup and its name for ever. */
-        if (container->status.poststop && (r = container_load_plan(arena, container, &plan, err)) < 0 && r != -ENOENT)
-                log_message(LOG_LEVEL_WARNING, "hooks.poststop: not run: %s: %s", err->where, err->text);
+        /* A create that was killed before it wrote the plan has run no hooks either; a plan that is damaged must not keep the rest here. */
+        if (container->status.poststop && (r = container_load_plan(arena, container, &plan, err)) < 0) {
+                if (r != -ENOENT)
+                        log_message(LOG_LEVEL_WARNING, "the poststop hooks cannot be run: %s", err->text);
+                plan = (struct plan_plan){ 0 };
+        }
         if ((r = release(container, err)) < 0 || !plan.hooks)
                 return r;
         if ((r = launch_hook_context(arena, container, OCI_STATUS_STOPPED, &context, err)) < 0)

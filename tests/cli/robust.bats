@@ -287,3 +287,51 @@ deleted_meanwhile() {
         detached timeout 5 "$SAGE_RUNTIME" --root "$ROOT" delete --force box
         succeeded
 }
+
+# killed_everywhere: security/kill_at_every_call with $BUNDLE.
+killed_everywhere() {
+        local program=$BATS_RUN_TMPDIR/kill_at_every_call
+        [ -x "$program" ] || "${CC:-cc}" -std=gnu17 -Wall -Wextra -Werror -O1 -o "$program" "$SAGE_TESTS/security/kill_at_every_call.c"
+        detached timeout 90 "$program" "$SAGE_RUNTIME" "$ROOT" "$BUNDLE"
+        succeeded
+}
+
+@test "killed before any of its system calls, a command leaves nothing that delete --force does not take" {
+        bundle sleep 100
+        killed_everywhere
+}
+
+@test "the same with hooks of every kind and a user namespace" {
+        bundle sleep 100
+        config '[{path: "/bin/true"}] as $hook | .hooks = {prestart: $hook, createRuntime: $hook, createContainer: $hook,
+                        startContainer: $hook, poststart: $hook, poststop: $hook}
+                | .linux.namespaces += [{type: "user"}] | .linux.uidMappings = [{containerID: 0, hostID: 0, size: 65536}]
+                | .linux.gidMappings = .linux.uidMappings'
+        killed_everywhere
+}
+
+@test "poststop hooks run for a create that was killed while the hooks before it ran" {
+        local pid
+        bundle sleep 100
+        stubborn "$BATS_TEST_TMPDIR/hook" "$BATS_TEST_TMPDIR/stubborn"
+        config ".hooks = {prestart: [{path: \"$BATS_TEST_TMPDIR/stubborn\"}],
+                        poststop: [{path: \"/usr/bin/touch\", args: [\"touch\", \"$BATS_TEST_TMPDIR/poststop\"]}]}"
+        background "$BATS_TEST_TMPDIR/out" "$SAGE_RUNTIME" --root "$ROOT" create --bundle "$BUNDLE" box
+        pid=$!
+        wait_until test -s "$BATS_TEST_TMPDIR/hook"
+        kill -KILL "$pid"
+        wait "$pid" || true
+        detached runtime delete --force box
+        succeeded
+        [ -e "$BATS_TEST_TMPDIR/poststop" ]
+}
+
+@test "a damaged plan does not keep a container with poststop hooks from being deleted" {
+        bundle sleep 100
+        config '.hooks.poststop = [{path: "/bin/true"}]'
+        create box
+        echo '{' >"$ROOT/box/plan.json"
+        detached runtime delete --force box
+        succeeded
+        said 'the poststop hooks cannot be run'
+}

@@ -1,0 +1,218 @@
+/* kill_at_every_call RUNTIME ROOT BUNDLE: kills the runtime with SIGKILL before each of the system calls that create, run, start, exec and
+ * delete make, one after the other. After each, `list` must succeed, and `delete --force` must leave nothing: no state, no cgroup, no
+ * mount, no process. Prints TAP.
+ *
+ * Needs ptrace(2), root, a cgroup v2 view, an empty --root, and a bundle whose program waits. Only the runtime itself is traced: its child
+ * goes on as fast as it can, as it does when somebody kills the runtime. */
+#define _GNU_SOURCE
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/ptrace.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define ID "killed"
+
+enum { FAILURES_MAX = 20, PATIENCE_MS = 10000 };
+
+static const char *runtime, *root, *bundle;
+static int failures;
+
+/* What a command needs to be there before, and itself. NULL: ends the list. */
+static const struct command {
+        const char *name, *before[6], *words[6];
+} commands[] = {
+        { "create", { NULL }, { "create", "--bundle", "", ID, NULL } },
+        { "run", { NULL }, { "run", "--detach", "--bundle", "", ID, NULL } },
+        { "start", { "create", "--bundle", "", ID, NULL }, { "start", ID, NULL } },
+        { "exec", { "run", "--detach", "--bundle", "", ID, NULL }, { "exec", ID, "true", NULL } },
+        { "delete", { "create", "--bundle", "", ID, NULL }, { "delete", "--force", ID, NULL } },
+};
+
+static void not_here(const char *why) {
+        printf("1..0 # SKIP %s: %s\n", why, strerror(errno));
+        exit(77);
+}
+
+/* In a new process: becomes the runtime, "" in WORDS standing for the bundle. */
+__attribute__((noreturn))
+static void become(const char *const *words, bool traced) {
+        const char *argv[10] = { runtime, "--root", root };
+        int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+
+        for (int n = 3; *words; words++)
+                argv[n++] = **words ? *words : bundle;
+        dup2(null, 0);
+        dup2(null, 1);
+        if (!getenv("SHOW"))
+                dup2(null, 2);
+        if (traced && ptrace(PTRACE_TRACEME, 0, NULL, NULL) < 0)
+                _exit(126);
+        execv(runtime, (char *const *)argv);
+        _exit(127);
+}
+
+static void pause_ms(int ms) {
+        nanosleep(&(struct timespec){ .tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000L }, NULL);
+}
+
+/* Its exit status, or -1 after PATIENCE_MS. Reaps what others left as well: a pid namespace does not end before all in it are reaped, and
+ * the orphans of an exec are our children. */
+static int run(const char *const *words) {
+        pid_t pid = fork(), ended;
+        int status;
+
+        if (pid == 0)
+                become(words, false);
+        for (int ms = 0; ms < PATIENCE_MS; ms += ms < 20 ? 1 : 10) {
+                while ((ended = waitpid(-1, &status, WNOHANG)) > 0 && ended != pid)
+                        ;
+                if (ended == pid)
+                        return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+                pause_ms(ms < 20 ? 1 : 10);
+        }
+        kill(pid, SIGKILL);
+        waitpid(pid, &status, 0);
+        return -1;
+}
+
+/* Kills it before its system call number N, counted from 1. False: it ended before. */
+static bool killed_before(const char *const *words, int n) {
+        pid_t pid = fork();
+        bool entry = true; /* stops come before and after a call, in turns */
+        int calls = 0, status, deliver = 0;
+
+        if (pid == 0)
+                become(words, true);
+        if (waitpid(pid, &status, 0) != pid || !WIFSTOPPED(status)) /* at its exec */
+                not_here("cannot trace");
+        ptrace(PTRACE_SETOPTIONS, pid, NULL, PTRACE_O_TRACESYSGOOD | PTRACE_O_TRACEEXEC | PTRACE_O_EXITKILL);
+        for (;;) {
+                if (ptrace(PTRACE_SYSCALL, pid, NULL, deliver) < 0 || waitpid(pid, &status, 0) != pid || !WIFSTOPPED(status))
+                        return false;
+                deliver = 0;
+                if (WSTOPSIG(status) == (SIGTRAP | 0x80)) {
+                        if (entry && ++calls == n)
+                                break;
+                        entry = !entry;
+                } else if (WSTOPSIG(status) != SIGTRAP)
+                        deliver = WSTOPSIG(status);
+        }
+        kill(pid, SIGKILL);
+        waitpid(pid, &status, 0);
+        return true;
+}
+
+static void complain(const char *command, int n, const char *what, const char *detail) {
+        if (failures++ < FAILURES_MAX)
+                printf("# %s killed before call %d: %s%s\n", command, n, what, detail);
+}
+
+static int mounts(void) {
+        FILE *file = fopen("/proc/self/mountinfo", "re");
+        int c, lines = 0;
+
+        while (file && (c = getc(file)) != EOF)
+                lines += c == '\n';
+        if (file)
+                fclose(file);
+        return lines;
+}
+
+static bool is_empty(const char *path) {
+        DIR *dir = opendir(path);
+        int n = 0;
+
+        while (dir && readdir(dir))
+                n++;
+        if (dir)
+                closedir(dir);
+        return n <= 2;
+}
+
+/* Whatever lost its parent is our child (PR_SET_CHILD_SUBREAPER): all of them have to end by themselves. */
+static bool nobody_is_left(char *name, size_t size) {
+        siginfo_t info;
+
+        for (int ms = 0; ms < 1000; ms++) {
+                while (waitpid(-1, NULL, WNOHANG) > 0)
+                        ;
+                if (waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) < 0 && errno == ECHILD)
+                        return true;
+                pause_ms(1);
+        }
+        snprintf(name, size, "pgrep -lP %d >&2; pkill -KILL -P %d", getpid(), getpid());
+        (void)!system(name);
+        while (waitpid(-1, NULL, 0) > 0)
+                ;
+        return false;
+}
+
+static void check(const char *command, int n, int mounts_before) {
+        static const char *const list[] = { "list", NULL }, *const delete[] = { "delete", "--force", ID, NULL };
+        char text[256];
+        int status = run(list);
+
+        if (status != 0)
+                complain(command, n, "list fails", "");
+        if ((status = run(delete)) != 0)
+                complain(command, n, status < 0 ? "delete --force hangs" : "delete --force fails", "");
+        if (!is_empty(root))
+                complain(command, n, "state is left in ", root);
+        if (access("/sys/fs/cgroup/" ID, F_OK) == 0)
+                complain(command, n, "the cgroup is left", "");
+        if (mounts() != mounts_before)
+                complain(command, n, "a mount is left", "");
+        if (!nobody_is_left(text, sizeof text))
+                complain(command, n, "a process is left", "");
+}
+
+static int kill_everywhere(const struct command *command) {
+        const int mounts_before = mounts();
+
+        for (int n = 1;; n++) {
+                bool killed;
+
+                if (command->before[0] && run(command->before) != 0) {
+                        complain(command->name, n, "cannot prepare for it", "");
+                        return n;
+                }
+                killed = killed_before(command->words, n);
+                check(command->name, n, mounts_before);
+                if (!killed || failures > FAILURES_MAX)
+                        return n - 1;
+        }
+}
+
+int main(int argc, char **argv) {
+        const int n = sizeof commands / sizeof *commands;
+        int failed = 0;
+
+        if (argc != 4)
+                return 2;
+        runtime = argv[1];
+        root = argv[2];
+        bundle = argv[3];
+        if (prctl(PR_SET_CHILD_SUBREAPER, 1) < 0 || geteuid() != 0 || access("/sys/fs/cgroup/cgroup.procs", W_OK) < 0)
+                not_here("needs root and a cgroup v2 view");
+        setvbuf(stdout, NULL, _IOLBF, 0);
+        printf("1..%d\n", n);
+        for (int i = 0; i < n; i++) {
+                int calls;
+
+                failures = 0;
+                calls = kill_everywhere(&commands[i]);
+                printf("%sok %d - %s, killed before each of its %d system calls, leaves nothing that delete --force does not take\n",
+                       failures ? "not " : "", i + 1, commands[i].name, calls);
+                failed |= failures > 0 || calls < 20;
+        }
+        return failed;
+}
