@@ -1,3 +1,4 @@
+#define _GNU_SOURCE
 #include "base/signals.h"
 
 #include <errno.h>
@@ -6,26 +7,33 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "base/fd.h"
 
-/* Field 33 of proc_pid_stat(5), "sigignore", a decimal number that has only the first 31 signals: nobody ignores real-time ones. One read
- * instead of asking sixty times. */
+/* "SigIgn:" of proc_pid_status(5), a mask in hexadecimal: one read instead of asking sixty-four times. */
 static int read_ignored(uint64_t *ret) {
-        _cleanup_close_ int fd = open("/proc/self/stat", O_RDONLY | O_CLOEXEC);
-        char text[1024], *at;
+        _cleanup_close_ int fd = open("/proc/self/status", O_RDONLY | O_CLOEXEC);
+        char text[4096];
+        const char *at;
         ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof text - 1);
 
         if (n < 0)
                 return -errno;
         text[n] = '\0';
-        at = strrchr(text, ')'); /* the name in field 2 may hold anything */
-        for (int field = 2; at && field < 33; field++)
-                at = strchr(at + 1, ' ');
+        at = strstr(text, "\nSigIgn:\t");
         if (!at)
                 return -EPROTO;
-        *ret = strtoull(at, NULL, 10);
+        *ret = strtoull(at + strlen("\nSigIgn:\t"), NULL, 16);
         return 0;
+}
+
+/* The system call itself: the C library keeps signals 32 and 33 to itself and refuses them. */
+static void set_default(int number) {
+        const struct { void (*handler)(int); unsigned long flags; void (*restorer)(void); uint64_t mask; } action = { .handler = SIG_DFL };
+
+        (void)syscall(SYS_rt_sigaction, number, &action, NULL, sizeof action.mask);
 }
 
 int signals_reset(void) {
@@ -35,9 +43,9 @@ int signals_reset(void) {
 
         if (r < 0)
                 return r;
-        for (int number = 1; number <= 31; number++)
+        for (int number = 1; number <= 64; number++)
                 if (ignored >> (number - 1) & 1)
-                        signal(number, SIG_DFL);
+                        set_default(number);
         sigemptyset(&none);
         return sigprocmask(SIG_SETMASK, &none, NULL) < 0 ? -errno : 0;
 }

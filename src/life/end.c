@@ -15,7 +15,7 @@ int end(struct arena *arena, struct container *container, struct error *err) {
         /* A create that was killed before it wrote the plan has run no hooks either; a plan that is damaged must not keep the rest here. */
         if (container->status.poststop && (r = container_load_plan(arena, container, &plan, err)) < 0) {
                 if (r != -ENOENT)
-                        log_message(LOG_LEVEL_WARNING, "the poststop hooks cannot be run: %s", err->text);
+                        log_message(LOG_LEVEL_WARNING, "hooks.poststop: not run: %s", err->text);
                 plan = (struct plan_plan){ 0 };
         }
         if ((r = release(container, err)) < 0 || !plan.hooks)

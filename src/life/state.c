@@ -37,7 +37,7 @@ bool state_id_valid(const char *id) {
         return true;
 }
 
-static int check_id(const char *id, struct error *err) {
+int state_check_id(const char *id, struct error *err) {
         if (state_id_valid(id))
                 return 0;
         return fail(err, CODE_USAGE, EINVAL, "id", "invalid container id `%.64s`: expected 1 to 255 of a-z A-Z 0-9 _ + . -, not beginning with . or -", id);
@@ -133,7 +133,7 @@ int container_create(const char *root, const char *id, struct container *ret, st
         _cleanup_container_ struct container c = { .root = -1, .dir = -1, .id = id };
         int r;
 
-        if ((r = check_id(id, err)) < 0 || (r = open_root(root, true, &c.root, err)) < 0)
+        if ((r = state_check_id(id, err)) < 0 || (r = open_root(root, true, &c.root, err)) < 0)
                 return r;
         if (mkdirat(c.root, id, 0700) < 0)
                 return errno == EEXIST ? fail(err, CODE_EXISTS, EEXIST, id, "container `%s` already exists: container with given ID already exists", id)
@@ -174,7 +174,7 @@ static int open_container(const char *root, const char *id, enum container_lock 
         _cleanup_container_ struct container c = { .root = -1, .dir = -1, .id = id };
         int r;
 
-        if ((r = check_id(id, err)) < 0)
+        if ((r = state_check_id(id, err)) < 0)
                 return r;
         c.root = open(root, O_PATH | O_DIRECTORY | O_CLOEXEC);
         c.dir = c.root < 0 ? -errno : open_dir(c.root, id);

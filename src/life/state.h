@@ -29,6 +29,8 @@ struct container {
 
 /* 1 to 255 of [a-zA-Z0-9_+.-], not beginning with '.' or '-': it becomes a file name, and argv of hooks' programs. */
 bool state_id_valid(const char *id);
+/* The same as an error, CODE_USAGE, that says what an id looks like. */
+int state_check_id(const char *id, struct error *err);
 
 /* Makes ROOT/ID (and ROOT, 0700) and locks it. CODE_EXISTS when there is one already; then nothing was changed. CODE_NOT_FOUND when
  * somebody deleted it between. */

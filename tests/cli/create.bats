@@ -222,3 +222,12 @@ load helpers
         inside 'cat /proc/1/comm; ls -d /bin' --no-pivot --no-new-keyring
         printed $'sh\n/bin'
 }
+
+@test "an id that is none is told as that, not as a path that it would give" {
+        local id
+        bundle
+        for id in '' . ..; do
+                leaves_nothing runtime create --bundle "$BUNDLE" "$id"
+                failed 1 'id: invalid container id'
+        done
+}

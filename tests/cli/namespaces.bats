@@ -261,3 +261,10 @@ teardown() {
         [ "$status" -eq 1 ]
         grep -Eiq 'uid_?map|subuid' <<<"$output"
 }
+
+@test "joining a user namespace is refused by name, before anything is made" {
+        bundle
+        config '.linux.namespaces += [{type: "user", path: "/proc/self/ns/user"}]'
+        leaves_nothing runtime create --bundle "$BUNDLE" box
+        failed 1 linux.namespaces 'user namespace'
+}

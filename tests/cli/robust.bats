@@ -333,5 +333,5 @@ killed_everywhere() {
         echo '{' >"$ROOT/box/plan.json"
         detached runtime delete --force box
         succeeded
-        said 'the poststop hooks cannot be run'
+        said 'hooks.poststop: not run'
 }
