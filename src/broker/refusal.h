@@ -1,0 +1,29 @@
+/* Why a connection is refused: one number inside, one stable code for logs, answers and tests, one status for HTTP clients. */
+#pragma once
+
+#include <stdint.h>
+
+enum refusal {
+        REFUSAL_NONE = 0,
+
+        /* authority.h */
+        REFUSAL_USERINFO,
+        REFUSAL_HOST_EMPTY,
+        REFUSAL_HOST_ENCODING,
+        REFUSAL_HOST_BRACKETS,
+        REFUSAL_HOST_ZONE,
+        REFUSAL_HOST_NUMBER,
+        REFUSAL_HOST_NAME,
+        REFUSAL_PORT,
+
+        REFUSAL_COUNT
+};
+
+struct refusal_row {
+        const char *code;  /* "parse.port": stable */
+        uint16_t status;   /* of the answer to an HTTP client */
+        const char *text;  /* for a person; a constant, so nothing a client sent comes back to it */
+};
+
+/* The row of REFUSAL; that of REFUSAL_NONE has an empty code. */
+const struct refusal_row *refusal_row(enum refusal refusal);
