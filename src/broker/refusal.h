@@ -16,6 +16,27 @@ enum refusal {
         REFUSAL_HOST_NAME,
         REFUSAL_PORT,
 
+        /* http_head.h */
+        REFUSAL_LINE_END,
+        REFUSAL_CONTROL,
+        REFUSAL_LINE_LIMIT,
+        REFUSAL_HEAD_LIMIT,
+        REFUSAL_REQUEST_LINE,
+        REFUSAL_METHOD,
+        REFUSAL_VERSION,
+        REFUSAL_TARGET,
+        REFUSAL_TARGET_FORM,
+        REFUSAL_TARGET_SCHEME,
+        REFUSAL_USE_CONNECT,
+        REFUSAL_FIELD,
+        REFUSAL_HOST_FIELD,
+        REFUSAL_HOST_DIFFERS,
+        REFUSAL_FRAMING,
+        REFUSAL_CHUNKED,
+        REFUSAL_CONNECTION,
+        REFUSAL_UPGRADE,
+        REFUSAL_EXPECT,
+
         REFUSAL_COUNT
 };
 
