@@ -31,6 +31,15 @@ static const struct refusal_row rows[REFUSAL_COUNT] = {
         [REFUSAL_CONNECTION] = { "parse.connection", 400, "Connection is a list of names, and of none that the origin needs" },
         [REFUSAL_UPGRADE] = { "parse.upgrade", 501, "upgrades are not supported: use CONNECT" },
         [REFUSAL_EXPECT] = { "parse.expect", 417, "the only expectation is 100-continue" },
+        [REFUSAL_NOT_TLS] = { "tls.not_clienthello", 403, "CONNECT carries TLS only, and this is something else" },
+        [REFUSAL_TLS_RECORD] = { "tls.record", 403, "a TLS record is of a kind, version or length that has no place before the hello is complete" },
+        [REFUSAL_TLS_MESSAGE] = { "tls.message", 403, "a record holds another handshake message than the one hello" },
+        [REFUSAL_TLS_SIZE] = { "tls.hello_too_large", 403, "the hello is longer than 32 KiB or cut into more than 64 records" },
+        [REFUSAL_TLS_HELLO] = { "tls.hello", 403, "lengths in the ClientHello do not add up, or an extension stands in it twice" },
+        [REFUSAL_TLS_NAME] = { "tls.sni_invalid", 403, "the TLS server name is not one DNS name in plain spelling" },
+        [REFUSAL_TLS_NO_NAME] = { "tls.sni_missing", 403, "the ClientHello names no server" },
+        [REFUSAL_TLS_NAME_DIFFERS] = { "tls.sni_mismatch", 403, "the TLS server name is another than the host that CONNECT asked for" },
+        [REFUSAL_TLS_ECH] = { "tls.ech", 403, "Encrypted Client Hello hides the server name: switch it off in the client" },
 };
 
 const struct refusal_row *refusal_row(enum refusal refusal) {

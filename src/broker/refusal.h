@@ -37,6 +37,17 @@ enum refusal {
         REFUSAL_UPGRADE,
         REFUSAL_EXPECT,
 
+        /* tls_hello.h */
+        REFUSAL_NOT_TLS,
+        REFUSAL_TLS_RECORD,
+        REFUSAL_TLS_MESSAGE,
+        REFUSAL_TLS_SIZE,
+        REFUSAL_TLS_HELLO,
+        REFUSAL_TLS_NAME,
+        REFUSAL_TLS_NO_NAME,
+        REFUSAL_TLS_NAME_DIFFERS,
+        REFUSAL_TLS_ECH,
+
         REFUSAL_COUNT
 };
 
