@@ -40,6 +40,14 @@ static const struct refusal_row rows[REFUSAL_COUNT] = {
         [REFUSAL_TLS_NO_NAME] = { "tls.sni_missing", 403, "the ClientHello names no server" },
         [REFUSAL_TLS_NAME_DIFFERS] = { "tls.sni_mismatch", 403, "the TLS server name is another than the host that CONNECT asked for" },
         [REFUSAL_TLS_ECH] = { "tls.ech", 403, "Encrypted Client Hello hides the server name: switch it off in the client" },
+        [REFUSAL_POLICY_MODE] = { "policy.mode", 403, "this sandbox has no network" },
+        [REFUSAL_POLICY_HOST] = { "policy.host", 403, "the host is not among allowed_hosts" },
+        [REFUSAL_POLICY_PORT] = { "policy.port", 403, "the port is not among allowed_ports" },
+        [REFUSAL_POLICY_SCHEME] = { "policy.scheme", 403, "plain http needs \"http\" among allowed_schemes, CONNECT needs \"https\"" },
+        [REFUSAL_POLICY_ADDRESS] = { "policy.address", 403, "the address is not public, which only deny_private_networks=false permits for some" },
+        [REFUSAL_NON_GLOBAL] = { "dns.non_global_answer", 403, "the name leads to an address that is not public" },
+        [REFUSAL_FAKE_IP] = { "dns.fake_ip", 403, "the name leads to an address that a local proxy program made up (fake-IP DNS)" },
+        [REFUSAL_BODY_LIMIT] = { "body.limit", 413, "the body is longer than max_request_body_bytes" },
 };
 
 const struct refusal_row *refusal_row(enum refusal refusal) {

@@ -48,6 +48,16 @@ enum refusal {
         REFUSAL_TLS_NAME_DIFFERS,
         REFUSAL_TLS_ECH,
 
+        /* policy.h */
+        REFUSAL_POLICY_MODE,
+        REFUSAL_POLICY_HOST,
+        REFUSAL_POLICY_PORT,
+        REFUSAL_POLICY_SCHEME,
+        REFUSAL_POLICY_ADDRESS,
+        REFUSAL_NON_GLOBAL,
+        REFUSAL_FAKE_IP,
+        REFUSAL_BODY_LIMIT,
+
         REFUSAL_COUNT
 };
 

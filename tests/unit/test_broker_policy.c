@@ -1,0 +1,338 @@
+/* sage.sandbox.network: what it may say, and what it decides. */
+#include "unit.h"
+
+#include "broker/policy.h"
+
+static struct arena arena;
+static struct error err;
+
+static int free_arena(void **state) {
+        (void)state;
+        arena_free(&arena);
+        return 0;
+}
+
+static int load(const char *text, struct policy *ret) { return policy_load(&arena, "test", text, strlen(text), ret, &err); }
+
+static struct policy loaded(const char *text) {
+        struct policy policy;
+
+        if (load(text, &policy) < 0) {
+                print_error("%s\n%s: %s\n", text, err.where, err.text);
+                abort();
+        }
+        return policy;
+}
+
+/* The text of each refusal holds TELLS. */
+struct refused { const char *text, *where, *tells; };
+
+static void check_refused(const struct refused *rows, size_t n) {
+        for (size_t i = 0; i < n; i++) {
+                struct policy policy = { .n_hosts = 77 };
+
+                err = (struct error){ 0 };
+                if (load(rows[i].text, &policy) < 0 && err.code == CODE_NETWORK_POLICY_INVALID && streq(err.where, rows[i].where) &&
+                    strstr(err.text, rows[i].tells) && policy.n_hosts == 77)
+                        continue;
+                print_error("%s\ncode %d, %s: %s\n", rows[i].text, err.code, err.where, err.text);
+                abort();
+        }
+}
+
+#define ALLOW(more) "{\"mode\":\"allowlist\",\"allowed_hosts\":[\"a.example\"]," more "}"
+#define HOSTS(list) "{\"mode\":\"allowlist\",\"allowed_hosts\":" list "}"
+#define PROXY(url) "{\"mode\":\"proxy\",\"proxy_url\":\"" url "\"}"
+#define OPEN(more) "{\"mode\":\"unrestricted\",\"deny_private_networks\":false," more "}"
+
+static void a_mode_takes_only_what_it_enforces(void **state) {
+        static const struct refused rows[] = {
+                { "{\"allowed_hosts\":[\"a\"]}", "allowed_hosts", "mode none" },
+                { "{\"mode\":\"none\",\"allowed_hosts\":[\"a\"]}", "allowed_hosts", "mode none" },
+                { "{\"mode\":\"none\",\"allowed_ports\":[443]}", "allowed_ports", "mode none" },
+                { "{\"mode\":\"none\",\"proxy_url\":\"http://p:1\"}", "proxy_url", "mode none" },
+                { "{\"mode\":\"none\",\"allow_listen\":true}", "allow_listen", "false" },
+                { "{\"mode\":\"unrestricted\"}", "deny_private_networks", "say so" },
+                { "{\"mode\":\"unrestricted\",\"deny_private_networks\":true}", "deny_private_networks", "say so" },
+                { OPEN("\"allowed_hosts\":[\"a\"]"), "allowed_hosts", "mode unrestricted" },
+                { OPEN("\"allowed_ports\":[80,443]"), "allowed_ports", "mode unrestricted" },
+                { OPEN("\"proxy_url\":\"http://p:1\""), "proxy_url", "mode unrestricted" },
+                { OPEN("\"allow_listen\":true"), "allow_listen", "false" },
+                { OPEN("\"allow_ech\":true"), "allow_ech", "unrestricted" },
+                { OPEN("\"allowed_schemes\":[\"http\",\"https\"]"), "allowed_schemes", "unrestricted" },
+                { OPEN("\"max_wall_time_seconds\":31"), "max_wall_time_seconds", "unrestricted" },
+                { OPEN("\"max_request_body_bytes\":1"), "max_request_body_bytes", "unrestricted" },
+                { OPEN("\"max_response_bytes\":1"), "max_response_bytes", "unrestricted" },
+                { OPEN("\"max_connections\":1"), "max_connections", "unrestricted" },
+                { OPEN("\"max_redirects\":0"), "max_redirects", "default" },
+                { "{\"mode\":\"allowlist\"}", "allowed_hosts", "at least one" },
+                { HOSTS("[]"), "allowed_hosts", "at least one" },
+                { ALLOW("\"proxy_url\":\"http://p:1\""), "proxy_url", "mode allowlist" },
+                { ALLOW("\"allow_listen\":true"), "allow_listen", "false" },
+                { "{\"mode\":\"proxy\"}", "proxy_url", "needs" },
+                { "{\"mode\":\"open\"}", "mode", "" },
+                { ALLOW("\"allowed_methods\":[\"GET\"]"), "allowed_methods", "default" },
+                { ALLOW("\"allowed_methods\":[\"GET\",\"HEAD\",\"POST\"]"), "allowed_methods", "default" },
+                { ALLOW("\"allowed_methods\":[\"GET\",\"POST\"]"), "allowed_methods", "default" },
+                { ALLOW("\"allowed_methods\":[]"), "allowed_methods", "default" },
+                { ALLOW("\"allowed_request_headers\":[\"accept\",\"cookie\",\"user-agent\"]"), "allowed_request_headers", "default" },
+                { ALLOW("\"max_redirects\":6"), "max_redirects", "default (5)" },
+                { ALLOW("\"deniedDomains\":[\"*\"]"), "deniedDomains", "" },
+        };
+
+        (void)state;
+        check_refused(rows, ELEMENTSOF(rows));
+}
+
+static void members_have_their_ranges(void **state) {
+        static const struct refused rows[] = {
+                { ALLOW("\"allowed_schemes\":[]"), "allowed_schemes", "http" },
+                { ALLOW("\"allowed_schemes\":[\"https\",\"ftp\"]"), "allowed_schemes[1]", "ftp" },
+                { ALLOW("\"allowed_schemes\":[\"HTTP\"]"), "allowed_schemes[0]", "HTTP" },
+                { ALLOW("\"allowed_ports\":[0]"), "allowed_ports[0]", "" },
+                { ALLOW("\"allowed_ports\":[443,65536]"), "allowed_ports[1]", "" },
+                { ALLOW("\"allowed_ports\":[-1]"), "allowed_ports[0]", "" },
+                { ALLOW("\"allowed_ports\":[443,22]"), "allowed_ports[1]", "port 22 is SSH" },
+                { ALLOW("\"max_wall_time_seconds\":0"), "max_wall_time_seconds", "more than 0" },
+                { ALLOW("\"max_wall_time_seconds\":-1"), "max_wall_time_seconds", "" },
+                { ALLOW("\"max_request_body_bytes\":-1"), "max_request_body_bytes", "" },
+                { ALLOW("\"max_response_bytes\":0"), "max_response_bytes", "" },
+                { ALLOW("\"max_connections\":0"), "max_connections", "" },
+                { ALLOW("\"allow_ech\":1"), "allow_ech", "" },
+                { "{\"mode\":\"none\",\"allowed_schemes\":[\"ftp\"]}", "allowed_schemes[0]", "ftp" },
+                { "{\"mode\":\"none\",\"max_wall_time_seconds\":0}", "max_wall_time_seconds", "more than 0" },
+        };
+
+        (void)state;
+        check_refused(rows, ELEMENTSOF(rows));
+}
+
+static void ports_that_never_speak_tls_first_are_told(void **state) {
+        static const unsigned ports[] = { 21, 22, 23, 25, 53, 110, 111, 119, 135, 139, 143, 389, 445, 587, 3306, 3389, 5900, 9418 };
+        static const unsigned good[] = { 1, 80, 443, 465, 636, 853, 993, 995, 3128, 5432, 6443, 8080, 8443, 65535 };
+        char text[160];
+        struct policy policy;
+
+        (void)state;
+        for (size_t i = 0; i < ELEMENTSOF(ports); i++) {
+                snprintf(text, sizeof text, ALLOW("\"allowed_ports\":[%u]"), ports[i]);
+                check_refused(&(struct refused){ text, "allowed_ports[0]", "TLS" }, 1);
+        }
+        for (size_t i = 0; i < ELEMENTSOF(good); i++) {
+                snprintf(text, sizeof text, ALLOW("\"allowed_ports\":[%u]"), good[i]);
+                policy = loaded(text);
+                assert_int_equal(policy.n_ports, 1);
+                assert_int_equal(policy.ports[0], good[i]);
+        }
+}
+
+static void hosts_are_names_or_addresses(void **state) {
+        static const struct refused rows[] = {
+                { HOSTS("[\"a\",\"\"]"), "allowed_hosts[1]", "missing" },
+                { HOSTS("[\"*\"]"), "allowed_hosts[0]", "labels" },
+                { HOSTS("[\"*.\"]"), "allowed_hosts[0]", "missing" },
+                { HOSTS("[\"*.*.a\"]"), "allowed_hosts[0]", "labels" },
+                { HOSTS("[\"a.*.b\"]"), "allowed_hosts[0]", "labels" },
+                { HOSTS("[\"**.a\"]"), "allowed_hosts[0]", "labels" },
+                { HOSTS("[\"*a\"]"), "allowed_hosts[0]", "labels" },
+                { HOSTS("[\"*.10.0.0.1\"]"), "allowed_hosts[0]", "no subdomains" },
+                { HOSTS("[\"*.::1\"]"), "allowed_hosts[0]", "no subdomains" },
+                { HOSTS("[\"10.0.0.0/8\"]"), "allowed_hosts[0]", "" },
+                { HOSTS("[\"a:443\"]"), "allowed_hosts[0]", "allowed_ports" },
+                { HOSTS("[\"http://a\"]"), "allowed_hosts[0]", "" },
+                { HOSTS("[\"a/b\"]"), "allowed_hosts[0]", "labels" },
+                { HOSTS("[\"a\\\\b\"]"), "allowed_hosts[0]", "labels" },
+                { HOSTS("[\"u@a\"]"), "allowed_hosts[0]", "user" },
+                { HOSTS("[\"%61\"]"), "allowed_hosts[0]", "ASCII" },
+                { HOSTS("[\"a_b.example\"]"), "allowed_hosts[0]", "labels" },
+                { HOSTS("[\"-a.example\"]"), "allowed_hosts[0]", "labels" },
+                { HOSTS("[\"a..b\"]"), "allowed_hosts[0]", "labels" },
+                { HOSTS("[\"127.1\"]"), "allowed_hosts[0]", "IPv4" },
+                { HOSTS("[\"0x7f.1\"]"), "allowed_hosts[0]", "IPv4" },
+                { HOSTS("[\"[a]\"]"), "allowed_hosts[0]", "brackets" },
+                { HOSTS("[\"fe80::1%eth0\"]"), "allowed_hosts[0]", "" },
+                { HOSTS("[\"b\xc3\xbc" "cher.example\"]"), "allowed_hosts[0]", "xn--" },
+                { HOSTS("[\"*.b\xc3\xbc" "cher.example\"]"), "allowed_hosts[0]", "xn--" },
+                { HOSTS("[\"a\\u0000.example\"]"), "allowed_hosts[0]", "" },
+                { HOSTS("[1]"), "allowed_hosts[0]", "" },
+        };
+
+        (void)state;
+        check_refused(rows, ELEMENTSOF(rows));
+}
+
+static void an_upstream_is_an_origin(void **state) {
+        static const struct refused rows[] = {
+                { PROXY("socks5://p:1"), "proxy_url", "" },
+                { PROXY("http://user:pw@p:1"), "proxy_url", "" },
+                { PROXY("http://p:1/path"), "proxy_url", "" },
+                { PROXY("http://p:1?q"), "proxy_url", "" },
+                { PROXY("http://p:1#f"), "proxy_url", "" },
+                { PROXY("http://"), "proxy_url", "" },
+                { PROXY("http://:80"), "proxy_url", "" },
+                { PROXY("p:80"), "proxy_url", "" },
+                { PROXY("http://p:0"), "proxy_url", "port" },
+                { PROXY("http://p:65536"), "proxy_url", "port" },
+                { PROXY("http://p:"), "proxy_url", "port" },
+                { PROXY("http://127.1:80"), "proxy_url", "IPv4" },
+                { PROXY("http://p_q:80"), "proxy_url", "labels" },
+        };
+        static const struct { const char *text, *host; unsigned port; bool tls; } good[] = {
+                { PROXY("http://127.0.0.1:8080"), "127.0.0.1", 8080, false },
+                { PROXY("http://Proxy.corp./"), "proxy.corp", 80, false },
+                { PROXY("https://proxy.corp"), "proxy.corp", 443, true },
+                { PROXY("https://[::1]:1"), "::1", 1, true },
+        };
+
+        (void)state;
+        check_refused(rows, ELEMENTSOF(rows));
+        for (size_t i = 0; i < ELEMENTSOF(good); i++) {
+                struct policy policy = loaded(good[i].text);
+
+                assert_string_equal(policy.proxy.host, good[i].host);
+                assert_int_equal(policy.proxy.port, good[i].port);
+                assert_int_equal(policy.proxy_tls, good[i].tls);
+        }
+}
+
+static void defaults_are_sages(void **state) {
+        static const char whole[] = "{\"mode\":\"allowlist\",\"proxy_url\":null,\"allowed_hosts\":[\"a\"],\"allowed_ports\":[],\"allowed_schemes\":"
+                "[\"https\"],\"allowed_methods\":[\"GET\",\"HEAD\"],\"allowed_request_headers\":[\"accept\",\"content-type\",\"user-agent\"],"
+                "\"allow_listen\":false,\"deny_private_networks\":true,\"max_redirects\":5,\"max_request_body_bytes\":1048576,"
+                "\"max_response_bytes\":10485760,\"max_wall_time_seconds\":30.0}";
+        static const char *const texts[] = { HOSTS("[\"a\"]"), whole };
+        struct policy policy;
+
+        (void)state;
+        for (size_t i = 0; i < ELEMENTSOF(texts); i++) {
+                policy = loaded(texts[i]);
+                assert_int_equal(policy.n_ports, 2);
+                assert_int_equal(policy.ports[0], 80);
+                assert_int_equal(policy.ports[1], 443);
+                assert_true(policy.https && !policy.http && policy.deny_private && !policy.allow_ech);
+                assert_int_equal(policy.wall_time_ms, 30000);
+                assert_int_equal(policy.max_request_body_bytes, 1 << 20);
+                assert_int_equal(policy.max_response_bytes, 10 << 20);
+                assert_int_equal(policy.max_connections, 64);
+        }
+        policy = loaded(ALLOW("\"max_wall_time_seconds\":0.0001,\"max_request_body_bytes\":0,\"max_response_bytes\":9223372036854775807,"
+                "\"max_connections\":7,\"allow_ech\":true,\"deny_private_networks\":false,\"allowed_schemes\":[\"http\",\"https\",\"http\"]"));
+        assert_int_equal(policy.wall_time_ms, 1);
+        assert_int_equal(policy.max_request_body_bytes, 0);
+        assert_int_equal(policy.max_response_bytes, INT64_MAX);
+        assert_int_equal(policy.max_connections, 7);
+        assert_true(policy.allow_ech && !policy.deny_private && policy.http && policy.https);
+        assert_int_equal(loaded(ALLOW("\"max_wall_time_seconds\":1.5")).wall_time_ms, 1500);
+        assert_int_equal(loaded("{}").mode, SAGE_NETWORK_MODE_NONE);
+        assert_int_equal(loaded("{\"mode\":\"none\",\"allowed_hosts\":[],\"allowed_ports\":[]}").mode, SAGE_NETWORK_MODE_NONE);
+        assert_int_equal(loaded(OPEN("\"max_redirects\":5,\"max_wall_time_seconds\":30,\"max_request_body_bytes\":1048576,"
+                "\"max_response_bytes\":10485760,\"max_connections\":64,\"allowed_schemes\":[\"https\"]")).mode, SAGE_NETWORK_MODE_UNRESTRICTED);
+}
+
+static void check_decisions(const struct policy *policy, const char *const *rows) {
+        for (; *rows; rows += 2) {
+                struct authority a;
+                enum policy_scheme scheme = str_after(rows[0], "http ") ? POLICY_HTTP : POLICY_HTTPS;
+                const char *text = strchr(rows[0], ' ') + 1;
+                enum refusal refusal = authority_parse(text, strlen(text), scheme == POLICY_HTTP ? 80 : 443, &a);
+
+                if (refusal == REFUSAL_NONE && streq(refusal_row(policy_decide(policy, &a, scheme))->code, rows[1]))
+                        continue;
+                print_error("%s: %s %s\n", rows[0], refusal_row(refusal)->code, refusal_row(policy_decide(policy, &a, scheme))->code);
+                abort();
+        }
+}
+
+static void a_destination_is_allowed_or_told_why_not(void **state) {
+        static const char *const listed[] = {
+                "https example.com", "",                     "https EXAMPLE.com.:443", "",
+                "http example.com", "",                      "https example.com:80", "",
+                "https www.example.com", "policy.host",      "https notexample.com", "policy.host",
+                "https npmjs.org", "policy.host",            "https registry.npmjs.org", "",
+                "https a.b.NPMJS.org.", "",                  "https notnpmjs.org", "policy.host",
+                "https xnpmjs.org", "policy.host",           "https npmjs.org.evil.example", "policy.host",
+                "https x.npmjs.orgs", "policy.host",         "https example.com:8443", "policy.port",
+                "https evil.example:22", "policy.host",      "https 192.0.2.1", "",
+                "https 192.0.2.2", "policy.host",            "https [::ffff:192.0.2.1]", "",
+                "https [2001:DB8:0::1]", "",                 "https [2001:db8::2]", "policy.host",
+                "https 93.184.216.34", "policy.host",        "https localhost", "policy.host",
+                "https com", "policy.host",                  NULL,
+        };
+        static const char *const secure[] = {
+                "https a", "", "http a", "policy.scheme", "http a:443", "policy.scheme", "http b", "policy.host",
+                "http a:81", "policy.port", NULL,
+        };
+        static const char *const plain[] = { "http a:8080", "", "https a:8080", "policy.scheme", "http a", "policy.port", NULL };
+        static const char *const any[] = {
+                "https whatever.example", "", "https 192.0.2.7", "", "https a:8443", "policy.port", "http a", "policy.scheme",
+                NULL,
+        };
+        static const char *const some[] = { "https a", "", "https b", "policy.host", NULL };
+        static const char *const nothing[] = { "https a", "policy.mode", "http 127.0.0.1", "policy.mode", NULL };
+        static const char *const everything[] = { "https a:22", "", "http 127.0.0.1:1", "", NULL };
+        struct policy policy;
+
+        (void)state;
+        policy = loaded("{\"mode\":\"allowlist\",\"allowed_schemes\":[\"http\",\"https\"],\"allowed_hosts\":[\"Example.COM.\","
+                "\"*.npmjs.org\",\"192.0.2.1\",\"2001:db8::1\"]}");
+        check_decisions(&policy, listed);
+        policy = loaded(HOSTS("[\"a\"]"));
+        check_decisions(&policy, secure);
+        policy = loaded("{\"mode\":\"allowlist\",\"allowed_schemes\":[\"http\"],\"allowed_hosts\":[\"a\"],\"allowed_ports\":[8080]}");
+        check_decisions(&policy, plain);
+        policy = loaded(PROXY("http://p:1"));
+        check_decisions(&policy, any);
+        policy = loaded("{\"mode\":\"proxy\",\"proxy_url\":\"http://p:1\",\"allowed_hosts\":[\"a\"]}");
+        check_decisions(&policy, some);
+        policy = loaded("{}");
+        check_decisions(&policy, nothing);
+        policy = loaded("{\"mode\":\"unrestricted\",\"deny_private_networks\":false}");
+        check_decisions(&policy, everything);
+}
+
+static void addresses_and_bodies_are_decided_by_it_too(void **state) {
+        static const struct { const char *address, *name, *literal, *name_private; } rows[] = {
+                { "93.184.216.34", "", "", "" },
+                { "10.0.0.1", "dns.non_global_answer", "policy.address", "" },
+                { "127.0.0.1", "dns.non_global_answer", "policy.address", "" },
+                { "198.18.0.7", "dns.fake_ip", "policy.address", "" },
+                { "[::ffff:10.0.0.1]", "dns.non_global_answer", "policy.address", "" },
+                { "[64:ff9b::a9fe:a9fe]", "dns.non_global_answer", "policy.address", "" },
+                { "0.0.0.0", "dns.non_global_answer", "policy.address", "dns.non_global_answer" },
+                { "[ff02::1]", "dns.non_global_answer", "policy.address", "dns.non_global_answer" },
+                { "[fe80::1]", "dns.non_global_answer", "policy.address", "dns.non_global_answer" },
+        };
+        struct policy strict = loaded(HOSTS("[\"a\"]")), lax = loaded(ALLOW("\"deny_private_networks\":false"));
+
+        (void)state;
+        for (size_t i = 0; i < ELEMENTSOF(rows); i++) {
+                struct authority a;
+                struct address_class class;
+
+                assert_int_equal(authority_parse_host(rows[i].address, strlen(rows[i].address), &a), REFUSAL_NONE);
+                class = address_classify(&a.address, NULL);
+                assert_string_equal(refusal_row(policy_decide_address(&strict, HOST_NAME, &class))->code, rows[i].name);
+                assert_string_equal(refusal_row(policy_decide_address(&strict, HOST_ADDRESS, &class))->code, rows[i].literal);
+                assert_string_equal(refusal_row(policy_decide_address(&lax, HOST_NAME, &class))->code, rows[i].name_private);
+        }
+        assert_int_equal(policy_decide_body(&strict, 1 << 20), REFUSAL_NONE);
+        assert_string_equal(refusal_row(policy_decide_body(&strict, (1 << 20) + 1))->code, "body.limit");
+        assert_int_equal(refusal_row(REFUSAL_BODY_LIMIT)->status, 413);
+}
+
+#define TEST(name) cmocka_unit_test_teardown(name, free_arena)
+
+int main(void) {
+        const struct CMUnitTest tests[] = {
+                TEST(a_mode_takes_only_what_it_enforces),
+                TEST(members_have_their_ranges),
+                TEST(ports_that_never_speak_tls_first_are_told),
+                TEST(hosts_are_names_or_addresses),
+                TEST(an_upstream_is_an_origin),
+                TEST(defaults_are_sages),
+                TEST(a_destination_is_allowed_or_told_why_not),
+                TEST(addresses_and_bodies_are_decided_by_it_too),
+        };
+
+        return RUN_TESTS(tests);
+}
