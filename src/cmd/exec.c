@@ -25,6 +25,7 @@ static const struct option_row options[] = {
         { "cgroup", 0, OPTION_TEXT, offsetof(struct exec_options, cgroup), "cgroup below the container's own to run in" },
         { "console-socket", 0, OPTION_TEXT, offsetof(struct exec_options, console_socket), "Unix socket that gets the terminal's master" },
         { "pid-file", 0, OPTION_TEXT, offsetof(struct exec_options, pid_file), "file for the pid of the new process" },
+        { "ignore-paused", 0, OPTION_FLAG, offsetof(struct exec_options, ignore_paused), "in a paused container too: it runs once that is resumed" },
         { "preserve-fds", 0, OPTION_NUMBER, offsetof(struct exec_options, preserve_fds), "how many descriptors from 3 on the process gets" },
 };
 extern const struct command command_exec;
@@ -53,7 +54,9 @@ static int join_container(struct invocation *invocation, const struct exec_optio
         if ((r = container_open(invocation->arena, invocation->root, operands[0], CONTAINER_LOCKED, &container, err)) < 0 ||
             (r = container_state(&container, &status, &init, err)) < 0)
                 return r;
-        if (status != OCI_STATUS_RUNNING && status != OCI_STATUS_CREATED)
+        if (status == OCI_STATUS_PAUSED && !o->ignore_paused)
+                return fail(err, CODE_INVALID_STATE, EBUSY, "", "cannot exec in a paused container: resume it first, or use --ignore-paused");
+        if (status != OCI_STATUS_RUNNING && status != OCI_STATUS_CREATED && status != OCI_STATUS_PAUSED)
                 return fail(err, CODE_INVALID_STATE, EINVAL, "", "container not running: cannot exec in a container that is %s",
                             spec_enum_name(&oci_status_enum, status));
         if ((r = container_load_plan(invocation->arena, &container, &plan, err)) < 0 ||
@@ -65,6 +68,8 @@ static int join_container(struct invocation *invocation, const struct exec_optio
         request.plan = &plan;
         request.process = process;
         request.filter = plan.filter ? &filter : NULL;
+        if (status == OCI_STATUS_PAUSED) /* the join lasts until somebody resumes the container, who needs the lock for that */
+                container_unlock(&container);
         return join(invocation->arena, &container, init, &request, joined, err);
 }
 

@@ -6,7 +6,7 @@
 struct exec_options {
         const char *process, *cwd, *user, *selinux, *apparmor, *cgroup, *console_socket, *pid_file;
         struct text_list env, caps, groups;
-        bool tty, detach, no_new_privileges;
+        bool tty, detach, no_new_privileges, ignore_paused;
         unsigned preserve_fds;
 };
 

@@ -17,7 +17,7 @@ static int run(struct invocation *invocation, int argc, char **argv, int *ret_st
             (r = container_open(invocation->arena, invocation->root, operands[0], CONTAINER_LOCKED, &container, err)) < 0 ||
             (r = container_state(&container, &status, NULL, err)) < 0)
                 return r;
-        if (status == OCI_STATUS_RUNNING)
+        if (status == OCI_STATUS_RUNNING || status == OCI_STATUS_PAUSED)
                 return fail(err, CODE_INVALID_STATE, EBUSY, "", "cannot start an already running container");
         if (status != OCI_STATUS_CREATED)
                 return fail(err, CODE_INVALID_STATE, EINVAL, "", "cannot start a container that is %s", spec_enum_name(&oci_status_enum, status));

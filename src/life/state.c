@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "apply/cgroup_freeze.h"
 #include "base/fd.h"
 #include "base/file.h"
 #include "base/process.h"
@@ -282,6 +283,8 @@ int container_state(const struct container *container, enum oci_status *ret, int
         if (r < 0 && r != -ESRCH)
                 return fail_errno(err, CODE_INTERNAL, -r, container->id, "cannot look at the container's process");
         *ret = r == -ESRCH ? OCI_STATUS_STOPPED : status_of_gate[gate_state(container->dir)];
+        if (*ret == OCI_STATUS_RUNNING && container->status.cgroup && cgroup_frozen(container->status.cgroup->path))
+                *ret = OCI_STATUS_PAUSED;
         if (ret_pidfd)
                 *ret_pidfd = take_fd(&pidfd);
         return 0;
