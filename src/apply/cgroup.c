@@ -203,7 +203,7 @@ static int enable_below(int dir, const char *where, struct controllers *c, const
 }
 
 /* Enables what PATH, whose descriptor FD is, does not have: in every directory from the mount to its parent. */
-static int enable_controllers(const char *path, int fd, const struct plan_cgroup *cgroup, struct error *err) {
+int cgroup_enable(const char *path, int fd, const struct plan_cgroup *cgroup, struct error *err) {
         const char *mount = facts_cgroup_mount(), *below = str_after(path, mount), *slash;
         struct controllers c = { .n = 0 };
         _cleanup_close_ int dir = -1;
@@ -251,7 +251,7 @@ int cgroup_create(const char *path, const struct plan_cgroup *cgroup, unsigned *
                 return fail_errno(err, CODE_LAUNCH_FAILED, errno, path, "cannot open the cgroup");
         if (existed && (r = check_existing(fd, path, err)) < 0)
                 return r;
-        r = enable_controllers(path, fd, cgroup, err);
+        r = cgroup_enable(path, fd, cgroup, err);
         if (r < 0)
                 return r;
         *ret_fd = take_fd(&fd);

@@ -21,9 +21,18 @@ int cgroup_ours(const char *path, unsigned *ret_components, struct error *err);
  * ret_fd  O_PATH | O_DIRECTORY, for CLONE_INTO_CGROUP and the functions below */
 int cgroup_create(const char *path, const struct plan_cgroup *cgroup, unsigned *ours, int *ret_fd, struct error *err);
 
+/* The second half of it, for a cgroup that is there: the controllers of CGROUP for PATH, whose descriptor FD is. */
+int cgroup_enable(const char *path, int fd, const struct plan_cgroup *cgroup, struct error *err);
+
 /* Writes the limits of CGROUP in order, reads numbers back and compares them, then attaches the device program. -EPERM when only that
  * last step is not for this user. */
 int cgroup_limit(int fd, const struct plan_cgroup *cgroup, struct error *err);
+
+/* One of those writes. */
+int cgroup_limit_one(int fd, const struct plan_cgroup_write *limit, struct error *err);
+
+/* Refuses a memory.max below what is in use, where CGROUP asks for that (memory.checkBeforeUpdate). */
+int cgroup_check_memory(int fd, const struct plan_cgroup *cgroup, struct error *err);
 
 /* SIGKILL for every process in and below the cgroup, frozen ones too (cgroup.kill, Linux 5.14). A cgroup that is gone is killed. They are
  * dead when cgroup_populated() says no. */

@@ -83,7 +83,7 @@ static int write_limit(int fd, const struct plan_cgroup_write *limit, const char
         return 0;
 }
 
-static int apply_limit(int fd, const struct plan_cgroup_write *limit, struct error *err) {
+int cgroup_limit_one(int fd, const struct plan_cgroup_write *limit, struct error *err) {
         int r = write_limit(fd, limit, limit->file, limit->value, err);
 
         if (r == -ENOENT && limit->else_file)
@@ -96,7 +96,9 @@ static int apply_limit(int fd, const struct plan_cgroup_write *limit, struct err
 }
 
 /* memory.checkBeforeUpdate: a limit below what is in use would make the kernel reclaim, and kill where it cannot. */
-static int check_memory(int fd, const struct plan_cgroup *cgroup, struct error *err) {
+int cgroup_check_memory(int fd, const struct plan_cgroup *cgroup, struct error *err) {
+        if (!cgroup->check_memory)
+                return 0;
         for (size_t i = 0; i < cgroup->n_writes; i++) {
                 const char *limit = cgroup->writes[i].value, *usage;
                 char current[CGROUP_FILE_SIZE];
@@ -114,10 +116,10 @@ static int check_memory(int fd, const struct plan_cgroup *cgroup, struct error *
 int cgroup_limit(int fd, const struct plan_cgroup *cgroup, struct error *err) {
         int r;
 
-        if (cgroup->check_memory && (r = check_memory(fd, cgroup, err)) < 0)
+        if ((r = cgroup_check_memory(fd, cgroup, err)) < 0)
                 return r;
         for (size_t i = 0; i < cgroup->n_writes; i++) {
-                r = apply_limit(fd, &cgroup->writes[i], err);
+                r = cgroup_limit_one(fd, &cgroup->writes[i], err);
                 if (r < 0)
                         return r;
         }

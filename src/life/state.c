@@ -232,6 +232,10 @@ int container_save(struct container *container, struct error *err) {
         return write_json(container, "status.json", &status_status_type, &container->status, err);
 }
 
+int container_replace_plan(struct container *container, const struct plan_plan *plan, struct error *err) {
+        return write_json(container, "plan.json", &plan_plan_type, plan, err);
+}
+
 int container_save_plan(struct container *container, const struct plan_plan *plan, const struct filter_program *filter, struct error *err) {
         struct plan_plan kept = *plan;
         struct plan_filter without_rules;
@@ -245,7 +249,7 @@ int container_save_plan(struct container *container, const struct plan_plan *pla
                 if (r < 0)
                         return fail_errno(err, CODE_LAUNCH_FAILED, -r, "filter", "cannot write the seccomp program of container `%s`", container->id);
         }
-        return write_json(container, "plan.json", &plan_plan_type, &kept, err);
+        return container_replace_plan(container, &kept, err);
 }
 
 int container_load_plan(struct arena *arena, const struct container *container, struct plan_plan *ret, struct error *err) {

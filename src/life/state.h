@@ -58,6 +58,8 @@ int container_lock(struct container *container, struct error *err);
 int container_save(struct container *container, struct error *err);
 
 int container_save_plan(struct container *container, const struct plan_plan *plan, const struct filter_program *filter, struct error *err);
+/* The plan alone, for one whose filter is the same as before. */
+int container_replace_plan(struct container *container, const struct plan_plan *plan, struct error *err);
 int container_load_plan(struct arena *arena, const struct container *container, struct plan_plan *ret, struct error *err);
 int container_load_filter(struct arena *arena, const struct container *container, struct filter_program *ret, struct error *err);
 

@@ -1,0 +1,114 @@
+#define _GNU_SOURCE
+#include "cmd/update_options.h"
+
+#include <errno.h>
+#include <fcntl.h>
+
+#include "apply/cgroup_update.h"
+#include "base/fd.h"
+#include "base/str.h"
+#include "cmd/bundle.h"
+#include "cmd/command.h"
+#include "life/state.h"
+#include "plan/cgroup_update.h"
+
+#define ROW(name, member, help) { name, 0, OPTION_TEXT, offsetof(struct update_options, member), help }
+
+static const struct option_row options[] = {
+        { "resources", 'r', OPTION_TEXT, offsetof(struct update_options, resources), "JSON file with linux.resources, - for stdin" },
+        ROW("blkio-weight", blkio_weight, "share of block I/O, 10 to 1000"),
+        ROW("cpu-period", cpu_period, "microseconds in which cpu-quota may be used up"),
+        ROW("cpu-quota", cpu_quota, "microseconds of CPU time a period, -1 for no limit"),
+        ROW("cpu-burst", cpu_burst, "microseconds by which saved quota may be exceeded"),
+        ROW("cpu-share", cpu_shares, "share of CPU time, 2 to 262144"),
+        ROW("cpu-shares", cpu_shares, "the same"),
+        ROW("cpu-idle", cpu_idle, "1: only CPU time that nobody else wants"),
+        ROW("cpu-rt-period", cpu_rt_period, "refused unless 0: cgroup v2 has nothing like it"),
+        ROW("cpu-rt-runtime", cpu_rt_runtime, "refused unless 0: cgroup v2 has nothing like it"),
+        ROW("cpuset-cpus", cpuset_cpus, "CPUs, such as 0-3,7"),
+        ROW("cpuset-mems", cpuset_mems, "memory nodes"),
+        ROW("kernel-memory", kernel_memory, "refused unless 0 or -1: cgroup v2 has nothing like it"),
+        ROW("kernel-memory-tcp", kernel_memory_tcp, "refused unless 0 or -1: cgroup v2 has nothing like it"),
+        ROW("memory", memory, "bytes, with k, m, g or t behind; -1 for no limit"),
+        ROW("memory-reservation", memory_reservation, "bytes that are reclaimed last"),
+        ROW("memory-swap", memory_swap, "bytes of memory and swap together, -1 for no limit"),
+        ROW("pids-limit", pids_limit, "processes, -1 for no limit"),
+        ROW("l3-cache-schema", l3_cache_schema, "refused: there is no intelRdt yet"),
+        ROW("mem-bw-schema", mem_bw_schema, "refused: there is no intelRdt yet"),
+};
+extern const struct command command_update;
+
+/* The options overrule the file. */
+static int read_resources(struct invocation *invocation, const struct update_options *o, struct oci_linux_resources *ret, struct error *err) {
+        unsigned n;
+        int r;
+
+        *ret = (struct oci_linux_resources){ 0 };
+        if (o->resources && (r = bundle_decode(invocation, o->resources, &oci_linux_resources_type, ret, err)) < 0)
+                return r;
+        if ((r = update_options_apply(invocation->arena, o, ret, &n, err)) < 0)
+                return r;
+        return o->resources || n ? 0 : fail(err, CODE_USAGE, EINVAL, "", "nothing to update: expected --resources or another option");
+}
+
+static int open_cgroup(const struct container *container, const struct plan_cgroup *update, int *ret, struct error *err) {
+        const struct status_cgroup_claim *claim = container->status.cgroup;
+        int fd;
+
+        if (!claim)
+                return fail(err, CODE_RESOURCE_LIMITS_UNSUPPORTED, EOPNOTSUPP, update->writes[0].field, "the container has no cgroup");
+        fd = open(claim->path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+        if (fd < 0)
+                return fail_errno(err, CODE_INTERNAL, errno, claim->path, "cannot open the container's cgroup");
+        *ret = fd;
+        return 0;
+}
+
+/* The cgroup first, then the plan. A runtime that is killed in between leaves the limits that were asked for, and a plan that says what
+ * was there before; nothing reads that part of it but the next update. */
+static int update(struct invocation *invocation, struct container *container, const struct oci_linux_resources *resources,
+                  struct error *err) {
+        struct plan_cgroup *update, *kept;
+        struct cgroup_changes changes;
+        _cleanup_close_ int fd = -1;
+        struct plan_plan plan;
+        int r;
+
+        if ((r = container_load_plan(invocation->arena, container, &plan, err)) < 0 ||
+            (r = cgroup_update_compile(invocation->arena, resources, &plan, &update, &kept, err)) < 0)
+                return r;
+        if (update->n_writes == 0)
+                return 0;
+        if ((r = open_cgroup(container, update, &fd, err)) < 0 ||
+            (r = cgroup_update(invocation->arena, container->status.cgroup->path, fd, update, &changes, err)) < 0)
+                return r;
+        plan.cgroup = kept;
+        r = container_replace_plan(container, &plan, err);
+        if (r < 0 && !cgroup_revert(fd, &changes))
+                err->effect = EFFECT_APPLIED;
+        return r;
+}
+
+static int run(struct invocation *invocation, int argc, char **argv, int *ret_status, struct error *err) {
+        _cleanup_container_ struct container container = CONTAINER_CLOSED;
+        struct oci_linux_resources resources;
+        struct update_options o = { 0 };
+        enum oci_status status;
+        char **operands;
+        int r;
+
+        if ((r = command_parse(invocation, &command_update, argc, argv, &o, 1, 1, &operands, NULL, err)) < 0 ||
+            (r = read_resources(invocation, &o, &resources, err)) < 0 ||
+            (r = container_open(invocation->arena, invocation->root, operands[0], CONTAINER_LOCKED, &container, err)) < 0 ||
+            (r = container_state(&container, &status, NULL, err)) < 0)
+                return r;
+        if (status != OCI_STATUS_CREATED && status != OCI_STATUS_RUNNING && status != OCI_STATUS_PAUSED)
+                return fail(err, CODE_INVALID_STATE, EINVAL, "", "container not running: cannot update a container that is %s",
+                            spec_enum_name(&oci_status_enum, status));
+        *ret_status = 0;
+        return update(invocation, &container, &resources, err);
+}
+
+const struct command command_update = {
+        "update", "ID", "change the resources of a container", run, options, ELEMENTSOF(options), 1, OPTIONS_ANYWHERE,
+};
