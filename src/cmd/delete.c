@@ -4,13 +4,15 @@
 
 #include "base/log.h"
 #include "base/str.h"
+#include "cmd/matching.h"
 #include "life/end.h"
 #include "life/release.h"
 
-struct delete_options { bool force; };
+struct delete_options { bool force, regex; };
 
 static const struct option_row options[] = {
         { "force", 'f', OPTION_FLAG, offsetof(struct delete_options, force), "kill what still runs; an unknown container is no error" },
+        { "regex", 'r', OPTION_FLAG, offsetof(struct delete_options, regex), "ID is a regular expression for the ids of many" },
 };
 extern const struct command command_delete;
 
@@ -33,30 +35,37 @@ static int open_by_force(struct invocation *invocation, const char *id, struct c
         return container_open(invocation->arena, invocation->root, id, CONTAINER_LOCKED, ret, err);
 }
 
-static int run(struct invocation *invocation, int argc, char **argv, int *ret_status, struct error *err) {
+static int delete_one(struct invocation *invocation, const char *id, const void *options, struct error *err) {
         _cleanup_container_ struct container container = CONTAINER_CLOSED;
-        struct delete_options o = { 0 };
+        const struct delete_options *o = options;
         enum oci_status status;
+        int r;
+
+        r = o->force ? open_by_force(invocation, id, &container, err)
+                     : container_open(invocation->arena, invocation->root, id, CONTAINER_LOCKED, &container, err);
+        if (r < 0 && o->force && err->code == CODE_STATE_CORRUPT) {
+                log_message(LOG_LEVEL_WARNING, "%s; deleting what can be found", err->text);
+                r = container_salvage(invocation->arena, invocation->root, id, &container, err);
+        }
+        if (r < 0)
+                return o->force && err->code == CODE_NOT_FOUND ? 0 : r;
+        if ((r = container_state(&container, &status, NULL, err)) < 0)
+                return r;
+        if (!may_go(status, o->force))
+                return fail(err, CODE_INVALID_STATE, EBUSY, "", "cannot delete container `%s` that is %s: stop it first, or use --force", container.id,
+                            spec_enum_name(&oci_status_enum, status));
+        return end(invocation->arena, &container, err);
+}
+
+static int run(struct invocation *invocation, int argc, char **argv, int *ret_status, struct error *err) {
+        struct delete_options o = { 0 };
         char **operands;
         int r;
 
         if ((r = command_parse(invocation, &command_delete, argc, argv, &o, 1, 1, &operands, NULL, err)) < 0)
                 return r;
         *ret_status = 0;
-        r = o.force ? open_by_force(invocation, operands[0], &container, err)
-                    : container_open(invocation->arena, invocation->root, operands[0], CONTAINER_LOCKED, &container, err);
-        if (r < 0 && o.force && err->code == CODE_STATE_CORRUPT) {
-                log_message(LOG_LEVEL_WARNING, "%s; deleting what can be found", err->text);
-                r = container_salvage(invocation->arena, invocation->root, operands[0], &container, err);
-        }
-        if (r < 0)
-                return o.force && err->code == CODE_NOT_FOUND ? 0 : r;
-        if ((r = container_state(&container, &status, NULL, err)) < 0)
-                return r;
-        if (!may_go(status, o.force))
-                return fail(err, CODE_INVALID_STATE, EBUSY, "", "cannot delete container `%s` that is %s: stop it first, or use --force", container.id,
-                            spec_enum_name(&oci_status_enum, status));
-        return end(invocation->arena, &container, err);
+        return o.regex ? matching_containers(invocation, operands[0], delete_one, &o, err) : delete_one(invocation, operands[0], &o, err);
 }
 
 const struct command command_delete = {

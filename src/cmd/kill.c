@@ -7,40 +7,52 @@
 #include "base/fd.h"
 #include "base/process.h"
 #include "base/str.h"
+#include "cmd/matching.h"
 #include "cmd/signals.h"
 #include "life/state.h"
 
-struct kill_options { bool all; };
+struct kill_options { bool all, regex; int signal; };
 
 static const struct option_row options[] = {
         { "all", 'a', OPTION_FLAG, offsetof(struct kill_options, all), "signal every process of the container" },
+        { "regex", 'r', OPTION_FLAG, offsetof(struct kill_options, regex), "ID is a regular expression for the ids of many" },
 };
 extern const struct command command_kill;
 
 /* Takes no lock: a signal may be what ends whatever another command is waiting for, and a pidfd does not need one. */
-static int run(struct invocation *invocation, int argc, char **argv, int *ret_status, struct error *err) {
+static int kill_one(struct invocation *invocation, const char *id, const void *options, struct error *err) {
         _cleanup_container_ struct container container = CONTAINER_CLOSED;
+        const struct kill_options *o = options;
         _cleanup_close_ int pidfd = -1;
-        struct kill_options o = { 0 };
         enum oci_status status;
-        int n, r, signal = SIGTERM;
-        char **operands;
+        int r;
 
-        if ((r = command_parse(invocation, &command_kill, argc, argv, &o, 1, 2, &operands, &n, err)) < 0 ||
-            (n > 1 && (r = signal_parse(operands[1], &signal, err)) < 0) ||
-            (r = container_open(invocation->arena, invocation->root, operands[0], CONTAINER_UNLOCKED, &container, err)) < 0 ||
+        if ((r = container_open(invocation->arena, invocation->root, id, CONTAINER_UNLOCKED, &container, err)) < 0 ||
             (r = container_state(&container, &status, &pidfd, err)) < 0)
                 return r;
-        *ret_status = 0;
-        if (o.all && container.status.cgroup)
-                return cgroup_signal(container.status.cgroup->path, signal, err);
+        if (o->regex && pidfd < 0) /* of many, some may have ended */
+                return 0;
+        if (o->all && container.status.cgroup)
+                return cgroup_signal(container.status.cgroup->path, o->signal, err);
         /* containerd, CRI-O and podman look for these words. */
         if (pidfd < 0)
                 return fail(err, CODE_INVALID_STATE, ESRCH, "", "container not running");
-        r = process_signal(pidfd, signal);
+        r = process_signal(pidfd, o->signal);
         if (r == -ESRCH)
                 return fail(err, CODE_INVALID_STATE, ESRCH, "", "container not running");
-        return r < 0 ? fail_errno(err, CODE_INTERNAL, -r, "", "cannot send signal %d", signal) : 0;
+        return r < 0 ? fail_errno(err, CODE_INTERNAL, -r, "", "cannot send signal %d", o->signal) : 0;
+}
+
+static int run(struct invocation *invocation, int argc, char **argv, int *ret_status, struct error *err) {
+        struct kill_options o = { .signal = SIGTERM };
+        char **operands;
+        int n, r;
+
+        if ((r = command_parse(invocation, &command_kill, argc, argv, &o, 1, 2, &operands, &n, err)) < 0 ||
+            (n > 1 && (r = signal_parse(operands[1], &o.signal, err)) < 0))
+                return r;
+        *ret_status = 0;
+        return o.regex ? matching_containers(invocation, operands[0], kill_one, &o, err) : kill_one(invocation, operands[0], &o, err);
 }
 
 const struct command command_kill = {

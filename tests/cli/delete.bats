@@ -153,3 +153,25 @@ load helpers
         printed ''
         [ ! -e "$ROOT/box" ]
 }
+
+@test "--regex deletes every stopped container whose id matches, and with --force those that run" {
+        bundle sleep 100
+        local id
+        for id in web-1 web-2 db-1; do
+                create $id
+                start $id
+        done
+        runtime kill web-1 KILL
+        wait_until has_status web-1 stopped
+        detached runtime delete --regex '^web'
+        failed 1 'web-2' running
+        [ "$(runtime list --quiet | tr '\n' ' ')" = 'db-1 web-2 ' ]
+        detached runtime delete --force -r '^web'
+        printed ''
+        [ "$(runtime list --quiet)" = db-1 ]
+        leaves_nothing runtime delete --force --regex nobody
+        printed ''
+        detached runtime delete --regex '['
+        failed 1 --regex
+        [ "$(state db-1 .status)" = running ]
+}

@@ -175,3 +175,28 @@ listener() {
         succeeded
         kill -0 $!
 }
+
+@test "--regex signals every running container whose id matches, and passes over those that have ended" {
+        bundle sleep 100
+        local id
+        for id in web-1 web-2 db-1; do
+                create $id
+                start $id
+        done
+        runtime kill web-2 KILL
+        wait_until has_status web-2 stopped
+        detached runtime kill --regex '^web-[0-9]$' KILL
+        printed ''
+        wait_until has_status web-1 stopped
+        [ "$(state db-1 .status)" = running ]
+        detached runtime kill -r 'nobody|(b-1)$' 9
+        printed ''
+        wait_until has_status db-1 stopped
+}
+
+@test "--regex that matches nobody is no error, and what is no expression is one" {
+        leaves_nothing runtime kill --regex '.' KILL
+        printed ''
+        detached runtime kill --regex '(' KILL
+        failed 1 --regex
+}
