@@ -84,26 +84,31 @@ static void *object_of(struct arena *arena, enum object object, struct oci_linux
         return NULL;
 }
 
-static int set(enum type type, const char *value, void *at, struct error *err, const char *option) {
+static int set(enum type type, const char *option, const char *value, void *at, struct error *err) {
         uint64_t number;
+        int r = 0;
 
         switch (type) {
         case BYTES:
-                return update_parse_bytes(value, at) == 0 ? 0 : fail(err, CODE_USAGE, EINVAL, option, "expected -1 or a number of bytes, such as 512m, found `%s`", value);
-        case SIGNED:
-                return str_to_i64(value, at) == 0 ? 0 : fail(err, CODE_USAGE, EINVAL, option, "expected a number, found `%s`", value);
-        case UNSIGNED:
-                return str_to_u64(value, UINT64_MAX, at) == 0 ? 0 : fail(err, CODE_USAGE, EINVAL, option, "expected a number, found `%s`", value);
-        case SMALL:
-                if (str_to_u64(value, UINT16_MAX, &number) < 0)
-                        return fail(err, CODE_USAGE, EINVAL, option, "expected a number up to 65535, found `%s`", value);
-                *(uint16_t *)at = (uint16_t)number;
+                if (update_parse_bytes(value, at) < 0)
+                        return fail(err, CODE_USAGE, EINVAL, option, "expected -1 or a number of bytes, such as 512m, found `%s`", value);
                 return 0;
+        case SIGNED:
+                r = str_to_i64(value, at);
+                break;
+        case UNSIGNED:
+                r = str_to_u64(value, UINT64_MAX, at);
+                break;
+        case SMALL:
+                r = str_to_u64(value, UINT16_MAX, &number);
+                if (r == 0)
+                        *(uint16_t *)at = (uint16_t)number;
+                break;
         case TEXT:
                 *(const char **)at = value;
-                return 0;
+                break;
         }
-        return 0;
+        return r < 0 ? fail(err, CODE_USAGE, EINVAL, option, "expected a number that fits, found `%s`", value) : 0;
 }
 
 int update_options_apply(struct arena *arena, const struct update_options *options, struct oci_linux_resources *resources, unsigned *ret_n,
@@ -123,7 +128,7 @@ int update_options_apply(struct arena *arena, const struct update_options *optio
                 if (!value)
                         continue;
                 object = object_of(arena, s->object, resources);
-                if ((r = set(s->type, value, object + s->member, err, s->option)) < 0)
+                if ((r = set(s->type, s->option, value, object + s->member, err)) < 0)
                         return r;
                 *(uint64_t *)object |= s->bit; /* every struct with optional numbers begins with its presence bits */
                 n++;
