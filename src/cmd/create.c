@@ -16,14 +16,8 @@ static int run(struct invocation *invocation, int argc, char **argv, int *ret_st
         if ((r = command_parse(invocation, &command_create, argc, argv, &o, 1, 1, &operands, NULL, err)) < 0 ||
             (r = create_plan(invocation, &o, operands[0], true, &plan, err)) < 0)
                 return r;
-        request = (struct launch_request){
-                .plan = plan,
-                .root = invocation->root,
-                .console_socket = o.console_socket,
-                .pid_file = o.pid_file,
-                .preserve_fds = o.preserve_fds,
-                .wait_for_start = true,
-        };
+        request = create_request(invocation, &o, plan);
+        request.wait_for_start = true;
         *ret_status = 0;
         r = launch(invocation->arena, &request, &launched, err);
         if (r == 0)

@@ -26,6 +26,16 @@ static int check_possible(const struct plan_plan *plan, struct error *err) {
         return 0;
 }
 
+struct launch_request create_request(const struct invocation *invocation, const struct create_options *options, const struct plan_plan *plan) {
+        return (struct launch_request){
+                .plan = plan,
+                .root = invocation->root,
+                .console_socket = options->console_socket,
+                .pid_file = options->pid_file,
+                .preserve_fds = options->preserve_fds,
+        };
+}
+
 void create_warn(const struct plan_plan *plan) {
         for (size_t i = 0; i < plan->n_warnings; i++)
                 log_message(LOG_LEVEL_WARNING, "%s", plan->warnings[i]);

@@ -25,5 +25,8 @@ struct create_options {
 int create_plan(struct invocation *invocation, const struct create_options *options, const char *id, bool detached, struct plan_plan **ret,
                 struct error *err);
 
+/* What launch() is asked for. wait_for_start is the command's to set. */
+struct launch_request create_request(const struct invocation *invocation, const struct create_options *options, const struct plan_plan *plan);
+
 /* Tells what the plan could not have, once the container is there: with --log-format json a failure must stay the only line. */
 void create_warn(const struct plan_plan *plan);

@@ -48,13 +48,7 @@ static int run(struct invocation *invocation, int argc, char **argv, int *ret_st
             (r = create_plan(invocation, &o, operands[0], o.detach, &plan, err)) < 0 ||
             (!o.detach && (r = foreground_begin(&foreground, err)) < 0))
                 return r;
-        request = (struct launch_request){
-                .plan = plan,
-                .root = invocation->root,
-                .console_socket = o.console_socket,
-                .pid_file = o.pid_file,
-                .preserve_fds = o.preserve_fds,
-        };
+        request = create_request(invocation, &o, plan);
         if ((r = launch(invocation->arena, &request, &launched, err)) < 0)
                 return r;
         create_warn(plan);
