@@ -25,7 +25,7 @@ static const struct option_row options[] = {
         { "cgroup", 0, OPTION_TEXT, offsetof(struct exec_options, cgroup), "cgroup below the container's own to run in" },
         { "console-socket", 0, OPTION_TEXT, offsetof(struct exec_options, console_socket), "Unix socket that gets the terminal's master" },
         { "pid-file", 0, OPTION_TEXT, offsetof(struct exec_options, pid_file), "file for the pid of the new process" },
-        { "ignore-paused", 0, OPTION_FLAG, offsetof(struct exec_options, ignore_paused), "in a paused container too: it runs once that is resumed" },
+        { "ignore-paused", 0, OPTION_FLAG, offsetof(struct exec_options, ignore_paused), "wait until a paused container is resumed" },
         { "preserve-fds", 0, OPTION_NUMBER, offsetof(struct exec_options, preserve_fds), "how many descriptors from 3 on the process gets" },
 };
 extern const struct command command_exec;
@@ -55,7 +55,7 @@ static int join_container(struct invocation *invocation, const struct exec_optio
             (r = container_state(&container, &status, &init, err)) < 0)
                 return r;
         if (status == OCI_STATUS_PAUSED && !o->ignore_paused)
-                return fail(err, CODE_INVALID_STATE, EBUSY, "", "cannot exec in a paused container: resume it first, or use --ignore-paused");
+                return fail(err, CODE_INVALID_STATE, EBUSY, "", "cannot exec in a paused container: resume it, or use --ignore-paused");
         if (status != OCI_STATUS_RUNNING && status != OCI_STATUS_CREATED && status != OCI_STATUS_PAUSED)
                 return fail(err, CODE_INVALID_STATE, EINVAL, "", "container not running: cannot exec in a container that is %s",
                             spec_enum_name(&oci_status_enum, status));

@@ -50,7 +50,7 @@ int matching_containers(struct invocation *invocation, const char *pattern,
         free(entries);
         regfree(&compiled);
         if (n_failed)
-                return fail(err, first.code, first.errnum, first.where, "%d containers that match `%s` failed, the first with: %s", n_failed,
-                            pattern, first.text);
+                return fail(err, first.code, first.errnum, first.where, "%d containers that match `%s` failed, the first with: %s",
+                            n_failed, pattern, first.text);
         return r;
 }

@@ -25,7 +25,7 @@ static int set_frozen(struct invocation *invocation, const struct command *comma
                 return fail(err, CODE_INVALID_STATE, EINVAL, "", "container not %s: cannot %s a container that is %s",
                             spec_enum_name(&oci_status_enum, from), command->name, spec_enum_name(&oci_status_enum, status));
         if (!container.status.cgroup)
-                return fail(err, CODE_CAPABILITY_UNSUPPORTED, EOPNOTSUPP, "", "the container has no cgroup, and only a cgroup can be frozen");
+                return fail(err, CODE_CAPABILITY_UNSUPPORTED, EOPNOTSUPP, "", "the container has no cgroup, which is what can be frozen");
         return cgroup_freeze(container.status.cgroup->path, from == OCI_STATUS_RUNNING, err);
 }
 
@@ -39,5 +39,5 @@ static int run_resume(struct invocation *invocation, int argc, char **argv, int 
         return set_frozen(invocation, &command_resume, argc, argv, OCI_STATUS_PAUSED, err);
 }
 
-const struct command command_pause = { "pause", "ID", "stop every process of a container for a while", run_pause, NULL, 0, 1, OPTIONS_ANYWHERE };
+const struct command command_pause = { "pause", "ID", "stop every process of a container", run_pause, NULL, 0, 1, OPTIONS_ANYWHERE };
 const struct command command_resume = { "resume", "ID", "let a paused container go on", run_resume, NULL, 0, 1, OPTIONS_ANYWHERE };

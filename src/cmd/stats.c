@@ -44,8 +44,8 @@ static void append_cpu(struct str *out, const struct stats_source *s) {
 }
 
 static void append_memory_entry(struct str *out, const char *name, uint64_t limit, uint64_t usage, uint64_t max, uint64_t failures) {
-        str_printf(out, "\"%s\":{\"limit\":%" PRIu64 ",\"usage\":%" PRIu64 ",\"max\":%" PRIu64 ",\"failcnt\":%" PRIu64 "},", name, limit, usage,
-                   max, failures);
+        str_printf(out, "\"%s\":{\"limit\":%" PRIu64 ",\"usage\":%" PRIu64 ",\"max\":%" PRIu64 ",\"failcnt\":%" PRIu64 "},", name, limit,
+                   usage, max, failures);
 }
 
 static void append_raw(struct str *out, const char *stat) {
@@ -82,7 +82,8 @@ static void append_memory(struct str *out, const struct stats_source *s) {
 static void append_pids(struct str *out, const struct stats_source *s) {
         uint64_t limit = single(s, "pids.max", NO_LIMIT);
 
-        str_printf(out, "\"pids\":{\"current\":%" PRIu64 ",\"limit\":%" PRIu64 "}", single(s, "pids.current", 0), limit == NO_LIMIT ? 0 : limit);
+        str_printf(out, "\"pids\":{\"current\":%" PRIu64 ",\"limit\":%" PRIu64 "}", single(s, "pids.current", 0),
+                   limit == NO_LIMIT ? 0 : limit);
 }
 
 struct operation { const char *key, *name; };

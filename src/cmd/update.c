@@ -39,7 +39,8 @@ static const struct option_row options[] = {
 extern const struct command command_update;
 
 /* The options overrule the file. */
-static int read_resources(struct invocation *invocation, const struct update_options *o, struct oci_linux_resources *ret, struct error *err) {
+static int read_resources(struct invocation *invocation, const struct update_options *o, struct oci_linux_resources *ret,
+                          struct error *err) {
         unsigned n;
         int r;
 

@@ -6,9 +6,10 @@
 
 struct update_options {
         const char *resources;
-        const char *blkio_weight, *cpu_period, *cpu_quota, *cpu_shares, *cpu_rt_period, *cpu_rt_runtime, *cpu_burst, *cpu_idle, *cpuset_cpus,
-                *cpuset_mems, *kernel_memory, *kernel_memory_tcp, *memory, *memory_reservation, *memory_swap, *pids_limit, *l3_cache_schema,
-                *mem_bw_schema;
+        const char *blkio_weight, *pids_limit;
+        const char *cpu_period, *cpu_quota, *cpu_shares, *cpu_rt_period, *cpu_rt_runtime, *cpu_burst, *cpu_idle, *cpuset_cpus, *cpuset_mems;
+        const char *memory, *memory_reservation, *memory_swap, *kernel_memory, *kernel_memory_tcp;
+        const char *l3_cache_schema, *mem_bw_schema;
 };
 
 /* Sets in RESOURCES what the options say; *RET_N is how many do. What they do not say stays. */

@@ -39,7 +39,8 @@ static const struct row rows[] = {
         /* swap counts memory in */
         { "{\"memory\":{\"limit\":5}}", "{\"memory\":{\"swap\":9}}", "memory.max=5, memory.swap.max=4", "memory.max=5, memory.swap.max=4" },
         { "{\"memory\":{\"limit\":5}}", "{\"memory\":{\"swap\":-1}}", "memory.swap.max=max", "memory.max=5, memory.swap.max=max" },
-        { "{\"memory\":{\"limit\":5}}", "{\"memory\":{\"limit\":6,\"swap\":9}}", "memory.max=6, memory.swap.max=3", "memory.max=6, memory.swap.max=3" },
+        { "{\"memory\":{\"limit\":5}}", "{\"memory\":{\"limit\":6,\"swap\":9}}", "memory.max=6, memory.swap.max=3",
+          "memory.max=6, memory.swap.max=3" },
         /* a line a device */
         { "{\"unified\":{\"io.max\":\"8:0 rbps=1\\n8:1 rbps=2\"}}", "{\"unified\":{\"io.max\":\"8:1 rbps=3\"}}", "io.max=8:1 rbps=3",
           "io.max=8:0 rbps=1, io.max=8:1 rbps=3" },
@@ -115,10 +116,12 @@ static void the_old_value_of_a_file_is_found_in_its_text(void **state) {
 
 static void bytes_may_have_a_unit(void **state) {
         static const struct { const char *text; int64_t bytes; } good[] = {
-                { "0", 0 }, { "-1", -1 }, { "1", 1 }, { "5b", 5 }, { "5k", 5 << 10 }, { "64m", 64 << 20 }, { "64M", 64 << 20 }, { "64MB", 64 << 20 },
-                { "64MiB", 64 << 20 }, { "2g", INT64_C(2) << 30 }, { "3T", INT64_C(3) << 40 }, { "9223372036854775807", INT64_MAX },
+                { "0", 0 }, { "-1", -1 }, { "1", 1 }, { "5b", 5 }, { "5k", 5 << 10 }, { "64m", 64 << 20 }, { "64M", 64 << 20 },
+                { "64MB", 64 << 20 }, { "64MiB", 64 << 20 }, { "2g", INT64_C(2) << 30 }, { "3T", INT64_C(3) << 40 },
+                { "9223372036854775807", INT64_MAX },
         };
-        static const char *const bad[] = { "", "-2", "-1k", "m", "5x", "5mm", "5 m", "5ib", "1.5g", "9223372036854775808", "8388608t", "0x5", "+5" };
+        static const char *const bad[] = { "", "-2", "-1k", "m", "5x", "5mm", "5 m", "5ib", "1.5g",
+                                           "9223372036854775808", "8388608t", "0x5", "+5" };
         int64_t bytes = 77;
 
         (void)state;

@@ -9,10 +9,11 @@
 static void times_are_what_go_reads_and_bare_seconds(void **state) {
         static const struct { const char *text; uint64_t us; } good[] = {
                 { "5s", 5000000 }, { "100ms", 100000 }, { "1m30s", 90000000 }, { "1.5s", 1500000 }, { "7", 7000000 }, { "250us", 250 },
-                { "250µs", 250 }, { "1000ns", 1 }, { ".5s", 500000 }, { "1.000001s", 1000001 }, { "24h", UINT64_C(86400000000) }, { "0.1h", 360000000 },
+                { "250µs", 250 }, { "1000ns", 1 }, { ".5s", 500000 }, { "1.000001s", 1000001 }, { "24h", UINT64_C(86400000000) },
+                { "0.1h", 360000000 },
         };
-        static const char *const bad[] = { "", "s", "5x", "-5s", "+5s", "5 s", "0", "0s", "999ns", "1m30", "5s ", ".", ".s", "1e3s", "24h1s",
-                                           "99999999999999999999s", "18446744073709551616ns", "1..5s" };
+        static const char *const bad[] = { "", "s", "5x", "-5s", "+5s", "5 s", "0", "0s", "999ns", "1m30", "5s ", ".", ".s", "1e3s", 
+                                           "24h1s", "99999999999999999999s", "18446744073709551616ns", "1..5s" };
         uint64_t us = 77;
 
         (void)state;
@@ -44,7 +45,8 @@ static void every_file_has_its_place_in_the_document(void **state) {
                 { "memory.swap.current", "100\n" }, { "memory.swap.max", "max\n" },
                 { "memory.stat", "anon 1\nfile 2\nkernel 3\nsock 4\n" },
                 { "pids.current", "2\n" }, { "pids.max", "9\n" },
-                { "io.stat", "8:0 rbytes=1 wbytes=2 rios=3 wios=4 dbytes=5 dios=6\n7:1 \n259:3 rbytes=7 wbytes=8 rios=9 wios=10 dbytes=0 dios=0\n" },
+                { "io.stat", "8:0 rbytes=1 wbytes=2 rios=3 wios=4 dbytes=5 dios=6\n7:1 \n"
+                             "259:3 rbytes=7 wbytes=8 rios=9 wios=10 dbytes=0 dios=0\n" },
                 { "hugetlb.2MB.current", "2097152\n" }, { "hugetlb.2MB.events", "max 1\n" },
                 { 0 },
         };
