@@ -92,6 +92,7 @@ static enum refusal check_head(struct http_head *head) {
                 return head->has_length || head->connect ? REFUSAL_FRAMING : REFUSAL_CHUNKED;
         if (head->connect && head->content_length)
                 return REFUSAL_FRAMING;
+        head->expect_continue = head->expect_continue && !head->http10; /* RFC 9110, 10.1.1 */
         head->answer_self = head->last_hop && streq(head->method, "OPTIONS");
         http_fields_drop_hops(head);
         return REFUSAL_NONE;

@@ -90,19 +90,20 @@ static void what_follows_the_head_is_left(void **state) {
 static void the_parts_are_told(void **state) {
         static const char text[] = "OPTIONS http://Example.com:81/ HTTP/1.0\r\nMax-Forwards: 0\r\nContent-Length: 1234567890123456789\r\n"
                                    "Expect: 100-continue\r\n\r\n";
-        static const char connect[] = "CONNECT [::1]:8443 HTTP/1.1\r\nHost: [::1]\r\nMax-Forwards: 0\r\nContent-Length: 0\r\n\r\n";
+        static const char connect[] = "CONNECT [::1]:8443 HTTP/1.1\r\nHost: [::1]\r\nMax-Forwards: 0\r\nExpect: 100-continue\r\n"
+                                      "Content-Length: 0\r\n\r\n";
         _cleanup_http_head_ struct http_head head = { 0 }, tunnel = { 0 };
         size_t used;
 
         (void)state;
         assert_int_equal(http_head_feed(&head, text, strlen(text), &used), HTTP_DONE);
-        assert_true(head.http10 && head.expect_continue && head.answer_self && !head.connect);
+        assert_true(head.http10 && !head.expect_continue && head.answer_self && !head.connect);
         assert_string_equal(head.method, "OPTIONS");
         assert_string_equal(head.authority.host, "example.com");
         assert_int_equal(head.authority.port, 81);
         assert_int_equal(head.content_length, 1234567890123456789);
         assert_int_equal(http_head_feed(&tunnel, connect, strlen(connect), &used), HTTP_DONE);
-        assert_true(tunnel.connect && !tunnel.http10 && !tunnel.expect_continue && !tunnel.answer_self);
+        assert_true(tunnel.connect && !tunnel.http10 && tunnel.expect_continue && !tunnel.answer_self);
         assert_string_equal(tunnel.authority.host, "::1");
         assert_int_equal(tunnel.authority.port, 8443);
 }
