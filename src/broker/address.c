@@ -129,8 +129,9 @@ static void add_embedded(struct address_class *class, const uint8_t *ipv4, uint8
 /* RFC 6052, 2.2: the address follows the prefix, and passes over byte 8. */
 static bool nat64_extract(const struct address *a, const struct address_prefix *prefix, uint8_t ret_ipv4[4]) {
         unsigned at = prefix->bits / 8;
+        bool known = prefix->bits == 96 || (prefix->bits >= 32 && prefix->bits <= 64 && prefix->bits % 8 == 0);
 
-        if (prefix->bits % 8 || ((prefix->bits < 32 || prefix->bits > 64) && prefix->bits != 96) || !in_prefix(a->bytes, prefix->base, prefix->bits))
+        if (!known || !in_prefix(a->bytes, prefix->base, prefix->bits))
                 return false;
         for (unsigned i = 0; i < 4; i++, at++) {
                 if (at == 8)

@@ -1,6 +1,6 @@
 /* The head of the one request of a connection (RFC 9110, 9112), read by a closed grammar: what is not expected is refused, never repaired,
- * because every byte that two readers understand differently is a way around the check. What goes on to the origin is written anew from what
- * was read here, so what was checked is what is sent. */
+ * because every byte that two readers understand differently is a way around the check. What goes on to the origin is written anew from
+ * what was read here, so what was checked is what is sent. */
 #pragma once
 
 #include "base/str.h"

@@ -19,8 +19,8 @@ enum {
         DEFAULT_CONNECTIONS = 64,
 };
 
-/* IANA, "Service Name and Transport Protocol Port Number Registry": where clients do not begin with TLS, so that a tunnel, which begins with
- * TLS or ends, can never work. Better told when the policy is written than by a reset. Sorted, for reading. */
+/* IANA, "Service Name and Transport Protocol Port Number Registry": where clients do not begin with TLS, so that a tunnel, which begins
+ * with TLS or ends, can never work. Better told when the policy is written than by a reset. Sorted, for reading. */
 static const struct { uint16_t port; const char *service; } plain_ports[] = {
         { 21, "FTP" },     { 22, "SSH" },     { 23, "Telnet" },  { 25, "SMTP" },     { 53, "DNS" },   { 110, "POP3" },
         { 111, "RPC" },    { 119, "NNTP" },   { 135, "RPC" },    { 139, "NetBIOS" }, { 143, "IMAP" }, { 389, "LDAP" },
@@ -44,11 +44,12 @@ static int refuse_unenforceable(const struct sage_network *network, struct error
         if (!IS_DEFAULT(network, allowed_methods, default_methods))
                 return INVALID("allowed_methods", "expected the default (GET, HEAD): methods cannot be told inside TLS");
         if (!IS_DEFAULT(network, allowed_request_headers, default_headers))
-                return INVALID("allowed_request_headers", "expected the default (accept, content-type, user-agent): header fields cannot be told "
-                        "inside TLS");
+                return INVALID("allowed_request_headers",
+                        "expected the default (accept, content-type, user-agent): header fields cannot be told inside TLS");
         if (network->has & SAGE_NETWORK_HAS_MAX_REDIRECTS && network->max_redirects != DEFAULT_REDIRECTS)
-                return INVALID("max_redirects", "expected the default (%d): clients follow redirects themselves, and each is checked as a new "
-                        "request", DEFAULT_REDIRECTS);
+                return INVALID("max_redirects",
+                        "expected the default (%d): clients follow redirects themselves, and each is checked as a new request",
+                        DEFAULT_REDIRECTS);
         if (network->allow_listen)
                 return INVALID("allow_listen", "expected false: a sandbox does not accept connections");
         return 0;
@@ -72,7 +73,8 @@ static int check_unrestricted(const struct sage_network *network, struct error *
         if (r < 0)
                 return r;
         if (!(network->has & SAGE_NETWORK_HAS_DENY_PRIVATE_NETWORKS) || network->deny_private_networks)
-                return INVALID("deny_private_networks", "mode unrestricted reaches private networks: say so with deny_private_networks false");
+                return INVALID("deny_private_networks",
+                        "mode unrestricted reaches private networks: say so with deny_private_networks false");
         if (!IS_DEFAULT(network, allowed_schemes, default_schemes))
                 return INVALID("allowed_schemes", text);
         if (network->has & SAGE_NETWORK_HAS_MAX_WALL_TIME_SECONDS && network->max_wall_time_seconds != DEFAULT_WALL_TIME)
@@ -131,7 +133,7 @@ static int compile_pattern(const char *text, const char *where, struct host_patt
 
         for (const char *p = text; *p; p++)
                 if ((unsigned char)*p >= 0x80)
-                        return INVALID(where, "names of other scripts are written in their ASCII form here, beginning with xn--; found \"%s\"", text);
+                        return INVALID(where, "names of other scripts are written in ASCII, beginning with xn--; found \"%s\"", text);
         /* Sage writes IPv6 addresses bare. */
         if (host[0] != '[' && strchr(host, ':')) {
                 snprintf(literal, sizeof literal, "[%.60s]", host);
@@ -172,7 +174,8 @@ static int compile_proxy(const struct sage_network *network, struct policy *poli
         size_t n;
 
         if (policy->mode == SAGE_NETWORK_MODE_ALLOWLIST)
-                return network->proxy_url ? INVALID("proxy_url", "mode allowlist connects directly: set mode to proxy, or leave this out") : 0;
+                return !network->proxy_url ? 0 :
+                        INVALID("proxy_url", "mode allowlist connects directly: set mode to proxy, or leave this out");
         if (!network->proxy_url)
                 return INVALID("proxy_url", "mode proxy needs the URL of an HTTP or HTTPS proxy, such as http://127.0.0.1:8080");
         https = str_after(network->proxy_url, "https://");

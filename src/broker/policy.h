@@ -1,4 +1,4 @@
-/* sage.sandbox.network as the broker uses it: validated once, then asked for every destination. A policy never changes while it is in force. */
+/* sage.sandbox.network as the broker uses it: validated once, then asked for every destination. A policy does not change while in force. */
 #pragma once
 
 #include "base/arena.h"

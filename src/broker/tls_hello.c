@@ -120,8 +120,8 @@ static enum refusal check_hello(struct tls_hello *hello) {
         size_t version;
 
         if (!take_number(&r, 2, &version) || version >> 8 != 3 || !take_bytes(&r, 32, &fixed) || !take_vector(&r, 1, &session) ||
-            session.left > 32 || !take_vector(&r, 2, &ciphers) || ciphers.left == 0 || ciphers.left % 2 || !take_vector(&r, 1, &compressions) ||
-            compressions.left == 0)
+            session.left > 32 || !take_vector(&r, 2, &ciphers) || ciphers.left == 0 || ciphers.left % 2 ||
+            !take_vector(&r, 1, &compressions) || compressions.left == 0)
                 return REFUSAL_TLS_HELLO;
         if (r.left && (!take_vector(&r, 2, &extensions) || r.left))
                 return REFUSAL_TLS_HELLO;

@@ -42,7 +42,8 @@ static void check_forwarded(const struct http_head *head) {
         if (again.refusal == REFUSAL_HEAD_LIMIT || again.refusal == REFUSAL_LINE_LIMIT)
                 return;
         expect(again.status == HTTP_DONE, "what goes on is a request");
-        expect(authority_equal_host(&again.authority, &head->authority) && again.authority.port == head->authority.port, "to the same host");
+        expect(authority_equal_host(&again.authority, &head->authority) && again.authority.port == head->authority.port,
+               "to the same host");
         expect(again.content_length == head->content_length && again.has_length == head->has_length, "with the same body");
         expect(again.method == head->method && host > 0, "and method");
         expect(!again.has_transfer_encoding && !again.expect_continue, "and nothing of the hop before");

@@ -134,7 +134,8 @@ static void a_port_is_one_to_five_digits(void **state) {
                 { "a:0x50", .refusal = REFUSAL_PORT },  { "a:100000", .refusal = REFUSAL_PORT }, { "a: 80", .refusal = REFUSAL_PORT },
                 { "a:80 ", .refusal = REFUSAL_PORT },   { "a:80:80", .refusal = REFUSAL_PORT },  { "a:4x", .refusal = REFUSAL_PORT },
                 { "[::1]:", .refusal = REFUSAL_PORT },  { "a:1", "a", 1 },                       { "a:65535", "a", 65535 },
-                { "a:443/", .refusal = REFUSAL_PORT },  { "a:4294967376", .refusal = REFUSAL_PORT }, { "2001:db8::1", .refusal = REFUSAL_HOST_NUMBER },
+                { "a:443/", .refusal = REFUSAL_PORT },  { "a:4294967376", .refusal = REFUSAL_PORT },
+                { "2001:db8::1", .refusal = REFUSAL_HOST_NUMBER },
         };
         static const struct row without[] = { { "a", .refusal = REFUSAL_PORT }, { "[::1]", .refusal = REFUSAL_PORT } };
         static const struct row given[] = { { "a", "a", 80 }, { "[::1]", "::1", 80 }, { "a:81", "a", 81 }, { "a.", "a", 80 } };

@@ -30,8 +30,8 @@ static void check(const char *text, size_t n, enum http_status status, enum refu
                 if (head.status == status && head.refusal == refusal && (status != HTTP_DONE || got == used) &&
                     (!forwarded || (out.text && streq(out.text, forwarded))))
                         continue;
-                print_error("%.300s\nin pieces of %zu: status %d, refusal %d (%s), %zu of %zu bytes used\n%s\n", text, pieces[i], head.status,
-                        head.refusal, refusal_row(head.refusal)->text, got, n, out.text ? out.text : "");
+                print_error("%.300s\nin pieces of %zu: status %d, refusal %d (%s), %zu of %zu bytes used\n%s\n", text, pieces[i],
+                        head.status, head.refusal, refusal_row(head.refusal)->text, got, n, out.text ? out.text : "");
                 abort();
         }
 }
@@ -62,7 +62,8 @@ static void a_plain_request_is_written_anew(void **state) {
                 { "GET http://a/ HTTP/1.1\r\nX-Later: 1\r\nHost: a\r\nConnection: x-later\r\n\r\n",
                         "GET / HTTP/1.1\r\nHost: a\r\n" TAIL },
                 /* obs-text is allowed in values, and an empty value is one. */
-                { "GET http://a/ HTTP/1.1\r\nHost: a\r\nX: \xc3\xbc\r\nY:\r\n\r\n", "GET / HTTP/1.1\r\nHost: a\r\nX: \xc3\xbc\r\nY: \r\n" TAIL },
+                { "GET http://a/ HTTP/1.1\r\nHost: a\r\nX: \xc3\xbc\r\nY:\r\n\r\n",
+                        "GET / HTTP/1.1\r\nHost: a\r\nX: \xc3\xbc\r\nY: \r\n" TAIL },
         };
 
         (void)state;
@@ -316,7 +317,8 @@ static void limits_are_exact(void **state) {
                 for (unsigned i = 0; i < n; i++)
                         str_puts(&text, "X: y\r\n");
                 str_puts(&text, "\r\n");
-                check(text.text, text.size, n == 99 ? HTTP_DONE : HTTP_REFUSED, n == 99 ? REFUSAL_NONE : REFUSAL_HEAD_LIMIT, text.size, NULL);
+                check(text.text, text.size, n == 99 ? HTTP_DONE : HTTP_REFUSED,
+                        n == 99 ? REFUSAL_NONE : REFUSAL_HEAD_LIMIT, text.size, NULL);
         }
         for (size_t extra = 0; extra <= 1; extra++) {
                 size_t want = HTTP_HEAD_MAX + extra;

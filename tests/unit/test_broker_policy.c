@@ -196,8 +196,9 @@ static void an_upstream_is_an_origin(void **state) {
 }
 
 static void defaults_are_sages(void **state) {
-        static const char whole[] = "{\"mode\":\"allowlist\",\"proxy_url\":null,\"allowed_hosts\":[\"a\"],\"allowed_ports\":[],\"allowed_schemes\":"
-                "[\"https\"],\"allowed_methods\":[\"GET\",\"HEAD\"],\"allowed_request_headers\":[\"accept\",\"content-type\",\"user-agent\"],"
+        static const char whole[] = "{\"mode\":\"allowlist\",\"proxy_url\":null,\"allowed_hosts\":[\"a\"],\"allowed_ports\":[],"
+                "\"allowed_schemes\":[\"https\"],\"allowed_methods\":[\"GET\",\"HEAD\"],"
+                "\"allowed_request_headers\":[\"accept\",\"content-type\",\"user-agent\"],"
                 "\"allow_listen\":false,\"deny_private_networks\":true,\"max_redirects\":5,\"max_request_body_bytes\":1048576,"
                 "\"max_response_bytes\":10485760,\"max_wall_time_seconds\":30.0}";
         static const char *const texts[] = { HOSTS("[\"a\"]"), whole };
@@ -216,7 +217,8 @@ static void defaults_are_sages(void **state) {
                 assert_int_equal(policy.max_connections, 64);
         }
         policy = loaded(ALLOW("\"max_wall_time_seconds\":0.0001,\"max_request_body_bytes\":0,\"max_response_bytes\":9223372036854775807,"
-                "\"max_connections\":7,\"allow_ech\":true,\"deny_private_networks\":false,\"allowed_schemes\":[\"http\",\"https\",\"http\"]"));
+                "\"max_connections\":7,\"allow_ech\":true,\"deny_private_networks\":false,"
+                "\"allowed_schemes\":[\"http\",\"https\",\"http\"]"));
         assert_int_equal(policy.wall_time_ms, 1);
         assert_int_equal(policy.max_request_body_bytes, 0);
         assert_int_equal(policy.max_response_bytes, INT64_MAX);
@@ -225,8 +227,9 @@ static void defaults_are_sages(void **state) {
         assert_int_equal(loaded(ALLOW("\"max_wall_time_seconds\":1.5")).wall_time_ms, 1500);
         assert_int_equal(loaded("{}").mode, SAGE_NETWORK_MODE_NONE);
         assert_int_equal(loaded("{\"mode\":\"none\",\"allowed_hosts\":[],\"allowed_ports\":[]}").mode, SAGE_NETWORK_MODE_NONE);
-        assert_int_equal(loaded(OPEN("\"max_redirects\":5,\"max_wall_time_seconds\":30,\"max_request_body_bytes\":1048576,"
-                "\"max_response_bytes\":10485760,\"max_connections\":64,\"allowed_schemes\":[\"https\"]")).mode, SAGE_NETWORK_MODE_UNRESTRICTED);
+        policy = loaded(OPEN("\"max_redirects\":5,\"max_wall_time_seconds\":30,\"max_request_body_bytes\":1048576,"
+                "\"max_response_bytes\":10485760,\"max_connections\":64,\"allowed_schemes\":[\"https\"]"));
+        assert_int_equal(policy.mode, SAGE_NETWORK_MODE_UNRESTRICTED);
 }
 
 static void check_decisions(const struct policy *policy, const char *const *rows) {

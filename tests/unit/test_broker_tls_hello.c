@@ -519,7 +519,9 @@ static void endless_early_data_ends(void **state) {
         check_after(&first, &large, "a", false, TLS_REFUSED, REFUSAL_TLS_RECORD, 0);
 }
 
-#define RETRY "\xcf\x21\xad\x74\xe5\x9a\x61\x11\xbe\x1d\x8c\x02\x1e\x65\xb8\x91\xc2\xa2\x11\x16\x7a\xbb\x8c\x5e\x07\x9e\x09\xe2\xc8\xa8\x33\x9c"
+#define RETRY \
+        "\xcf\x21\xad\x74\xe5\x9a\x61\x11\xbe\x1d\x8c\x02\x1e\x65\xb8\x91" \
+        "\xc2\xa2\x11\x16\x7a\xbb\x8c\x5e\x07\x9e\x09\xe2\xc8\xa8\x33\x9c"
 #define PLAIN "RRRRRRRRRRRRRRRRRRRRRRRRRRRRRRRR"
 
 static void the_servers_first_message_is_told(void **state) {
@@ -547,7 +549,8 @@ static void the_servers_first_message_is_told(void **state) {
 
                         put_records(&s, rows[i].message, rows[i].n, rows[i].record);
                         for (size_t at = 0; at < s.size && answer.answer == TLS_ANSWER_MORE; at += used)
-                                tls_answer_feed(&answer, (const uint8_t *)s.text + at, s.size - at < pieces[k] ? s.size - at : pieces[k], &used);
+                                tls_answer_feed(&answer, (const uint8_t *)s.text + at,
+                                        s.size - at < pieces[k] ? s.size - at : pieces[k], &used);
                         if (answer.answer == rows[i].answer && (answer.answer == TLS_ANSWER_REFUSED) == (answer.refusal != REFUSAL_NONE))
                                 continue;
                         print_error("row %zu, pieces of %zu: %d %s\n", i, pieces[k], answer.answer, refusal_row(answer.refusal)->code);
