@@ -112,18 +112,38 @@ static const struct address_range *range_of(const struct address *a) {
         return found;
 }
 
-/* The verdict of the IPv4 address counts too: what leads to 169.254.169.254 is no more public than that. */
-static void add_embedded(struct address_class *class, const uint8_t *ipv4, uint8_t mask) {
-        const struct address_range *row;
+static bool is_own(const struct address *a, const struct address_host *host) {
+        for (size_t i = 0; host && i < host->n_own; i++)
+                if (address_equal(a, &host->own[i]))
+                        return true;
+        return false;
+}
 
-        class->embedded = (struct address){ .bytes = { ipv4[0] ^ mask, ipv4[1] ^ mask, ipv4[2] ^ mask, ipv4[3] ^ mask } };
+static struct address_class classify_alone(const struct address *a, const struct address_host *host) {
+        const struct address_range *row = range_of(a);
+        struct address_class class = { .verdict = row->verdict, .name = row->name, .fake_ip = row->fake_ip };
+
+        if (class.verdict == ADDRESS_GLOBAL && is_own(a, host)) {
+                class.verdict = ADDRESS_PRIVATE;
+                class.name = "an address of this host";
+        }
+        return class;
+}
+
+/* The verdict of the IPv4 address counts too: what leads to 169.254.169.254 is no more public than that. Of several ways to read one out of
+ * an address the worst counts, since only the network knows which is meant. */
+static void add_embedded(struct address_class *class, const struct address_host *host, const uint8_t *ipv4, uint8_t mask) {
+        struct address a = { .bytes = { ipv4[0] ^ mask, ipv4[1] ^ mask, ipv4[2] ^ mask, ipv4[3] ^ mask } };
+        struct address_class inner = classify_alone(&a, host);
+
+        if (!class->has_embedded || inner.verdict > class->verdict)
+                class->embedded = a;
         class->has_embedded = true;
-        row = range_of(&class->embedded);
-        if (row->verdict <= class->verdict)
+        if (inner.verdict <= class->verdict)
                 return;
-        class->verdict = row->verdict;
-        class->name = row->name;
-        class->fake_ip = row->fake_ip;
+        class->verdict = inner.verdict;
+        class->name = inner.name;
+        class->fake_ip = inner.fake_ip;
 }
 
 /* RFC 6052, 2.2: the address follows the prefix, and passes over byte 8. */
@@ -148,21 +168,16 @@ static bool is_isatap(const struct address *a) {
 
 struct address_class address_classify(const struct address *a, const struct address_host *host) {
         const struct address_range *row = range_of(a);
-        struct address_class class = { .verdict = row->verdict, .name = row->name, .fake_ip = row->fake_ip };
+        struct address_class class = classify_alone(a, host);
         uint8_t ipv4[4];
 
         if (row->embedded)
-                add_embedded(&class, a->bytes + row->embedded - 1, row->inverted ? 0xff : 0);
-        for (size_t i = 0; host && a->v6 && !class.has_embedded && i < host->n_nat64; i++)
+                add_embedded(&class, host, a->bytes + row->embedded - 1, row->inverted ? 0xff : 0);
+        for (size_t i = 0; host && a->v6 && i < host->n_nat64; i++)
                 if (nat64_extract(a, &host->nat64[i], ipv4))
-                        add_embedded(&class, ipv4, 0);
-        if (a->v6 && !class.has_embedded && is_isatap(a))
-                add_embedded(&class, a->bytes + 12, 0);
-        for (size_t i = 0; host && class.verdict == ADDRESS_GLOBAL && i < host->n_own; i++)
-                if (address_equal(a, &host->own[i]) || (class.has_embedded && address_equal(&class.embedded, &host->own[i]))) {
-                        class.verdict = ADDRESS_PRIVATE;
-                        class.name = "an address of this host";
-                }
+                        add_embedded(&class, host, ipv4, 0);
+        if (a->v6 && is_isatap(a))
+                add_embedded(&class, host, a->bytes + 12, 0);
         return class;
 }
 

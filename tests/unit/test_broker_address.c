@@ -163,6 +163,7 @@ static void an_address_is_no_better_than_the_one_in_it(void **state) {
                 { "64:ff9b::7f00:1", P, "127.0.0.1" },         { "64:ff9b::e000:1", N, "224.0.0.1" },
                 { "64:ff9b::10.1.2.3", P, "10.1.2.3" },        { "64:ff9b:0:0:0:1::", P, NULL },
                 { "2002:808:808::1", P, "8.8.8.8" },           { "2002:7f00:1::", P, "127.0.0.1" },
+                { "2002:808:808::5efe:e000:1", N, "224.0.0.1" },
                 { "2002:e000:1::", N, "224.0.0.1" },           { "2001:0:4136:e378:8000:63bf:3fff:fdd2", P, "192.0.2.45" },
                 { "2001::f7f7:f7f7", P, "8.8.8.8" },           { "::8.8.8.8", N, "8.8.8.8" },
                 { "::7f00:1", N, "127.0.0.1" },                { "::ffff:0:7f00:1", N, "127.0.0.1" },
@@ -253,6 +254,34 @@ static void the_operators_nat64_is_looked_into(void **state) {
         }
 }
 
+/* An address that is ISATAP's as well as the operator's NAT64's is as bad as the worse of the two. */
+static void of_two_readings_the_worse_counts(void **state) {
+        static const struct { const char *text, *embedded; int verdict; } rows[] = {
+                { "2a00:db8:808:808:0:5efe:808:808", "8.8.8.8", G },
+                { "2a00:db8:808:808:0:5efe:101:101", "8.8.8.8", G },
+                { "2a00:db8:808:808:0:5efe:7f00:1", "127.0.0.1", P },
+                { "2a00:db8:a00:1:0:5efe:808:808", "10.0.0.1", P },
+                { "2a00:db8:a00:1:0:5efe:e000:1", "224.0.0.1", N },
+                { "2a00:db8:808:808:0:5efe:909:909", "9.9.9.9", P },
+        };
+        const struct address own = from_text("9.9.9.9"), outside = from_text("2a00:db9:7f00:1::"), six_to_four = from_text("2002:7f00:1::");
+        struct address_prefix prefix = { .base = { 0x2a, 0, 0x0d, 0xb8 }, .bits = 32 };
+        struct address_host host = { .own = &own, .n_own = 1, .nat64 = &prefix, .n_nat64 = 1 };
+
+        (void)state;
+        for (size_t i = 0; i < ELEMENTSOF(rows); i++) {
+                struct address a = from_text(rows[i].text);
+                struct address_class class = address_classify(&a, &host);
+
+                if ((int)class.verdict == rows[i].verdict && streq(address_print(&class.embedded).text, rows[i].embedded))
+                        continue;
+                print_error("%s: %d, %s\n", rows[i].text, class.verdict, address_print(&class.embedded).text);
+                abort();
+        }
+        assert_false(address_classify(&outside, &host).has_embedded);
+        assert_string_equal(address_classify(&six_to_four, &host).name, "6to4");
+}
+
 int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(every_block_ends_where_its_registry_says),
@@ -261,6 +290,7 @@ int main(void) {
                 cmocka_unit_test(a_mapped_address_is_the_ipv4_address),
                 cmocka_unit_test(a_public_address_of_this_host_is_private),
                 cmocka_unit_test(the_operators_nat64_is_looked_into),
+                cmocka_unit_test(of_two_readings_the_worse_counts),
         };
 
         return RUN_TESTS(tests);
