@@ -26,6 +26,9 @@ int terminal_become(int slave, struct error *err);
 /* In the parent: hands MASTER to whoever listens on SOCKET_PATH (--console-socket), of any length. */
 int terminal_send(const char *socket_path, int master, struct error *err);
 
+/* In the parent: gives MASTER the size of the terminal that is one of our fds 0 to 2, if any is. */
+void terminal_take_size(int master);
+
 /* Foreground use without a console socket: fds 0 and 1 on one side, the master on the other, whatever 0 and 1 are. The caller polls:
  *
  *     terminal_relay_start(&r, master, err);

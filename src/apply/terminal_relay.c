@@ -77,15 +77,19 @@ static int drain(struct relay_buffer *b, int fd) {
         return 1;
 }
 
-void terminal_relay_resize(struct terminal_relay *r) {
+void terminal_take_size(int master) {
         struct winsize size;
 
         for (int fd = 0; fd <= 2; fd++)
                 if (ioctl(fd, TIOCGWINSZ, &size) == 0) {
-                        if (r->master >= 0 && (size.ws_col || size.ws_row))
-                                ioctl(r->master, TIOCSWINSZ, &size);
+                        if (master >= 0 && (size.ws_col || size.ws_row))
+                                ioctl(master, TIOCSWINSZ, &size);
                         return;
                 }
+}
+
+void terminal_relay_resize(struct terminal_relay *r) {
+        terminal_take_size(r->master);
 }
 
 int terminal_relay_start(struct terminal_relay *r, int master, struct error *err) {

@@ -269,7 +269,8 @@ static int serve_child(struct launch *l, struct error *err) {
                 return r;
         if (l->cgroup >= 0 && (r = cgroup_limit(l->cgroup, plan->cgroup, err)) < 0)
                 return r;
-        if (l->request->wait_for_start || child->userns) {
+        /* A terminal comes with what is heard before READY, and wants its size before the program asks for it. */
+        if (l->request->wait_for_start || child->userns || plan->process->terminal) {
                 if ((r = dialogue_until(&l->dialogue, REPORT_READY, err)) < 0)
                         return r;
                 /* The container's user namespace has no CAP_SYS_RESOURCE over us; its runtime may have. */
