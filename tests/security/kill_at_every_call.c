@@ -1,6 +1,7 @@
 /* kill_at_every_call RUNTIME ROOT BUNDLE: kills the runtime with SIGKILL before each of the system calls that create, run, start, exec and
  * delete make, one after the other. After each, `list` must succeed, and `delete --force` must leave nothing: no state, no cgroup, no
- * mount, no process. Prints TAP.
+ * mount, no process. The same for the process that create, run and exec make in the container, up to its program's exec: there the runtime
+ * must also end by itself, and leave nothing where it says that it failed. Prints TAP.
  *
  * Needs ptrace(2), root, a cgroup v2 view, an empty --root, and a bundle whose program waits. Only the runtime itself is traced: its child
  * goes on as fast as it can, as it does when somebody kills the runtime. */
@@ -29,12 +30,16 @@ static int failures;
 /* What a command needs to be there before, and itself. NULL: ends the list. */
 static const struct command {
         const char *name, *before[6], *words[6];
+        bool child;
 } commands[] = {
         { "create", { NULL }, { "create", "--bundle", "", ID, NULL } },
         { "run", { NULL }, { "run", "--detach", "--bundle", "", ID, NULL } },
         { "start", { "create", "--bundle", "", ID, NULL }, { "start", ID, NULL } },
         { "exec", { "run", "--detach", "--bundle", "", ID, NULL }, { "exec", ID, "true", NULL } },
         { "delete", { "create", "--bundle", "", ID, NULL }, { "delete", "--force", ID, NULL } },
+        { "the child of create", { NULL }, { "create", "--bundle", "", ID, NULL }, true },
+        { "the child of run", { NULL }, { "run", "--detach", "--bundle", "", ID, NULL }, true },
+        { "the child of exec", { "run", "--detach", "--bundle", "", ID, NULL }, { "exec", "--detach", ID, "true", NULL }, true },
 };
 
 static void not_here(const char *why) {
@@ -66,12 +71,10 @@ static void pause_ms(int ms) {
 
 /* Its exit status, or -1 after PATIENCE_MS. Reaps what others left as well: a pid namespace does not end before all in it are reaped, and
  * the orphans of an exec are our children. */
-static int run(const char *const *words) {
-        pid_t pid = fork(), ended;
+static int status_of(pid_t pid) {
+        pid_t ended;
         int status;
 
-        if (pid == 0)
-                become(words, false);
         for (int ms = 0; ms < PATIENCE_MS; ms += ms < 20 ? 1 : 10) {
                 while ((ended = waitpid(-1, &status, WNOHANG)) > 0 && ended != pid)
                         ;
@@ -84,22 +87,80 @@ static int run(const char *const *words) {
         return -1;
 }
 
-/* Kills it before its system call number N, counted from 1. False: it ended before. */
-static bool killed_before(const char *const *words, int n) {
+static int run(const char *const *words) {
         pid_t pid = fork();
-        bool entry = true; /* stops come before and after a call, in turns */
-        int calls = 0, status, deliver = 0;
+
+        if (pid == 0)
+                become(words, false);
+        return status_of(pid);
+}
+
+/* Starts the command, stopped at its exec. */
+static pid_t start_traced(const char *const *words) {
+        pid_t pid = fork();
+        int status;
 
         if (pid == 0)
                 become(words, true);
-        if (waitpid(pid, &status, 0) != pid || !WIFSTOPPED(status)) /* at its exec */
+        if (waitpid(pid, &status, 0) != pid || !WIFSTOPPED(status))
                 not_here("cannot trace");
-        ptrace(PTRACE_SETOPTIONS, pid, NULL, PTRACE_O_TRACESYSGOOD | PTRACE_O_TRACEEXEC | PTRACE_O_EXITKILL);
+        ptrace(PTRACE_SETOPTIONS, pid, NULL, PTRACE_O_TRACESYSGOOD | PTRACE_O_TRACEEXEC | PTRACE_O_TRACEFORK | PTRACE_O_EXITKILL);
+        return pid;
+}
+
+static bool is_event(int status, int event) {
+        return status >> 8 == (SIGTRAP | event << 8);
+}
+
+/* Lets RUNTIME go on, untraced, once it has made a process, and returns that one, stopped. -1: it made none. */
+static pid_t first_child_of(pid_t traced) {
+        unsigned long child;
+        int status, deliver = 0;
+
         for (;;) {
-                if (ptrace(PTRACE_SYSCALL, pid, NULL, deliver) < 0 || waitpid(pid, &status, 0) != pid || !WIFSTOPPED(status))
+                if (ptrace(PTRACE_CONT, traced, NULL, deliver) < 0 || waitpid(traced, &status, 0) != traced || !WIFSTOPPED(status))
+                        return -1;
+                if (is_event(status, PTRACE_EVENT_FORK))
+                        break;
+                deliver = WSTOPSIG(status) == SIGTRAP ? 0 : WSTOPSIG(status);
+        }
+        ptrace(PTRACE_GETEVENTMSG, traced, NULL, &child);
+        waitpid((pid_t)child, &status, __WALL);
+        ptrace(PTRACE_DETACH, traced, NULL, NULL);
+        return (pid_t)child;
+}
+
+/* Waits until PID stops. False: it ended, or sleeps: a created container at its gate. */
+static bool stops(pid_t pid, bool may_sleep, int *ret_status) {
+        pid_t stopped;
+
+        if (!may_sleep)
+                return waitpid(pid, ret_status, __WALL) == pid && WIFSTOPPED(*ret_status);
+        for (int tries = 0; (stopped = waitpid(pid, ret_status, __WALL | WNOHANG)) == 0 && tries < 20000; tries++)
+                nanosleep(&(struct timespec){ .tv_nsec = 20000 }, NULL);
+        return stopped == pid && WIFSTOPPED(*ret_status);
+}
+
+/* Lets PID go on to its system call number N, counted from 1, and kills it there. False: it ended before, or executed its program. */
+static bool killed_before(pid_t pid, int n, bool until_exec) {
+        bool entry = true; /* stops come before and after a call, in turns */
+        int calls = 0, status, deliver = 0;
+
+        for (;;) {
+                if (ptrace(PTRACE_SYSCALL, pid, NULL, deliver) < 0 || !stops(pid, until_exec, &status))
                         return false;
                 deliver = 0;
-                if (WSTOPSIG(status) == (SIGTRAP | 0x80)) {
+                if (until_exec && is_event(status, PTRACE_EVENT_EXEC)) {
+                        ptrace(PTRACE_DETACH, pid, NULL, NULL);
+                        return false;
+                }
+                if (is_event(status, PTRACE_EVENT_FORK)) { /* its children are none of ours */
+                        unsigned long child;
+
+                        ptrace(PTRACE_GETEVENTMSG, pid, NULL, &child);
+                        waitpid((pid_t)child, &status, __WALL);
+                        ptrace(PTRACE_DETACH, (pid_t)child, NULL, NULL);
+                } else if (WSTOPSIG(status) == (SIGTRAP | 0x80)) {
                         if (entry && ++calls == n)
                                 break;
                         entry = !entry;
@@ -107,7 +168,7 @@ static bool killed_before(const char *const *words, int n) {
                         deliver = WSTOPSIG(status);
         }
         kill(pid, SIGKILL);
-        waitpid(pid, &status, 0);
+        waitpid(pid, &status, __WALL);
         return true;
 }
 
@@ -175,6 +236,19 @@ static void check(const char *command, int n, int mounts_before) {
                 complain(command, n, "a process is left", "");
 }
 
+/* The child of the command in its place. An exec that fails leaves its container. */
+static bool child_killed_before(const struct command *command, int n) {
+        pid_t pid = start_traced(command->words), child = first_child_of(pid);
+        bool killed = child > 0 && killed_before(child, n, true);
+        int status = status_of(pid);
+
+        if (status < 0)
+                complain(command->name, n, "the runtime does not notice", "");
+        else if (status != 0 && !command->before[0] && !is_empty(root))
+                complain(command->name, n, "the runtime leaves state in ", root);
+        return killed;
+}
+
 static int kill_everywhere(const struct command *command) {
         const int mounts_before = mounts();
 
@@ -185,7 +259,7 @@ static int kill_everywhere(const struct command *command) {
                         complain(command->name, n, "cannot prepare for it", "");
                         return n;
                 }
-                killed = killed_before(command->words, n);
+                killed = command->child ? child_killed_before(command, n) : killed_before(start_traced(command->words), n, false);
                 check(command->name, n, mounts_before);
                 if (!killed || failures > FAILURES_MAX)
                         return n - 1;
