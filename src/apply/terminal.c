@@ -121,7 +121,8 @@ static int socket_address(const char *path, int *ret_dir, struct sockaddr_un *re
 enum { CONSOLE_WAIT_S = 10 };
 
 static int nobody_answers(const char *socket_path, struct error *err) {
-        return fail(err, CODE_TIMEOUT, ETIMEDOUT, socket_path, "nobody accepts the terminal at the console socket within %d s", CONSOLE_WAIT_S);
+        return fail(err, CODE_TIMEOUT, ETIMEDOUT, socket_path, "nobody accepts the terminal at the console socket within %d s",
+                    CONSOLE_WAIT_S);
 }
 
 int terminal_send(const char *socket_path, int master, struct error *err) {

@@ -4,6 +4,6 @@
 #include "base/arena.h"
 #include "life/state.h"
 
-/* CONTAINER is locked, and is not afterwards. Kills what still runs. A poststop hook that fails is a warning: the container is gone all the same (runtime-spec runtime.md,
- * "Lifecycle" 13). */
+/* CONTAINER is locked, and is not afterwards. Kills what still runs. A poststop hook that fails is a warning: the container is gone all
+ * the same (runtime-spec runtime.md, "Lifecycle" 13). */
 int end(struct arena *arena, struct container *container, struct error *err);

@@ -367,7 +367,9 @@ static int convert_rdma(struct writer *w, const struct oci_rdma_entry *entries, 
 /* Any file of the container's own directory, one write(2) a line. Files that move, end or stop processes are no parameters: frozen, the
  * container could never start. */
 static int convert_unified(struct writer *w, const struct string_pair *pairs, size_t n) {
-        static const char *const refused[] = { "cgroup.procs", "cgroup.threads", "cgroup.kill", "cgroup.freeze", "cgroup.type", "cgroup.subtree_control" };
+        static const char *const refused[] = {
+                "cgroup.procs", "cgroup.threads", "cgroup.kill", "cgroup.freeze", "cgroup.type", "cgroup.subtree_control",
+        };
 
         for (size_t i = 0; i < n; i++) {
                 const char *key = pairs[i].key, *line = pairs[i].value;
