@@ -1,6 +1,6 @@
 /* Containers on this host: one directory each below --root, with a lock, a status file and the plan.
  *
- *   ROOT/ID/            0700; flock(2) on it serialises create, start, exec, pause, update, kill and delete
+ *   ROOT/ID/            0700; flock(2) on it serialises create, start, exec, pause, update and delete (kill needs a pidfd only)
  *   ROOT/ID/status.json what it is and holds (schemas/status.json), replaced by rename
  *   ROOT/ID/plan.json   what was decided; start, exec and delete read it, never config.json again
  *   ROOT/ID/filter      the built seccomp program, for exec
