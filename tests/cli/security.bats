@@ -49,6 +49,8 @@ nothing_of_the_host() {
         SAGE_RUNTIME=$BATS_TEST_TMPDIR/runtime
         bundle sleep 100
         config '.root.readonly = false | .process.capabilities |= map_values(. + ["CAP_DAC_OVERRIDE", "CAP_SYS_PTRACE", "CAP_KILL"])'
+        # What a runtime that is not static needs to run there.
+        config '.mounts += [("/lib", "/lib64", "/usr/lib") | {destination: ., type: "bind", source: ., options: ["rbind", "ro"]}]'
         cat >"$BUNDLE/rootfs/bin/writer" <<-'SCRIPT'
 		#!/bin/sh
 		while [ -z "$found" ]; do
