@@ -35,7 +35,6 @@ enum effect { EFFECT_NOT_APPLIED = 0, EFFECT_APPLIED, EFFECT_UNKNOWN };
 
 struct error {
         uint16_t code;   /* enum code */
-        uint16_t phase;  /* enum phase of life/, 0 when outside a launch; set by life/, not by leaves */
         uint16_t effect; /* enum effect */
         uint16_t line;   /* 1-based line of the document that WHERE names a field of, 0 when there is none */
         int32_t errnum;  /* positive errno, or 0 */

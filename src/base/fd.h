@@ -21,14 +21,8 @@ static inline void close_dir(DIR **dir) {
                 closedir(*dir);
 }
 
-static inline void close_file(FILE **file) {
-        if (*file)
-                fclose(*file);
-}
-
 #define _cleanup_close_ __attribute__((cleanup(close_fd)))
 #define _cleanup_dir_ __attribute__((cleanup(close_dir)))
-#define _cleanup_file_ __attribute__((cleanup(close_file)))
 
 static inline int take_fd(int *fd) {
         int taken = *fd;

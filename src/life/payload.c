@@ -34,7 +34,7 @@ int payload_begin(struct payload *payload, struct error *err) {
         int r = signals_reset();
 
         if (r < 0)
-                return fail_errno(err, CODE_LAUNCH_FAILED, -r, "/proc/self/stat", "cannot see which signals are ignored");
+                return fail_errno(err, CODE_LAUNCH_FAILED, -r, "/proc/self/status", "cannot see which signals are ignored");
         return process->apparmor_profile || process->selinux_label ? procfs_open(&payload->proc, err) : 0;
 }
 
@@ -48,7 +48,7 @@ static const char *find_variable(const struct payload *payload, const char *name
         return NULL;
 }
 
-/* Copies the home directory of UID out of a passwd(5) file of SIZE bytes into HOME. The file is the image's: any line may be anything. */
+/* Copies the home directory of UID out of TEXT, a passwd(5) file, into HOME of SIZE bytes. The file is the image's: any line may be anything. */
 static bool passwd_home(char *text, uint32_t uid, char *home, size_t size) {
         for (char *line = text, *next; line && *line; line = next) {
                 char *field[7];
@@ -184,8 +184,8 @@ int payload_exec(struct payload *payload, int sync, struct error *err) {
                 return r;
         if (payload->cwd_later && (r = cwd_enter(process->cwd, err)) < 0)
                 return r;
-        if (sync_report(sync, REPORT_EXEC, -1) < 0 && errno == EPIPE)
-                _exit(1);
+        if (sync_report(sync, REPORT_EXEC, -1) == -EPIPE)
+                _exit(1); /* nobody waits for us any more */
         if (process->no_new_privileges && (r = load_filter(payload, sync, err)) < 0)
                 return r;
 
