@@ -22,7 +22,7 @@ struct dialer_options {
 };
 
 struct dialer {
-        int socket;          /* the front's end, non-blocking. EPOLLIN: an answer; EPOLLHUP: the dialer is gone, and so is every reason to live */
+        int socket; /* the front's end, non-blocking. EPOLLIN: an answer; EPOLLHUP: the dialer is gone, and so is every reason to live */
         uint64_t namespaces; /* CLONE_NEW*: the front's own ones; what this host did not give is missing here */
         uid_t uid;           /* as in the options */
         gid_t gid;
@@ -39,8 +39,8 @@ int dialer_start(const struct dialer_options *options, struct dialer *ret, struc
 /* Asks for a connection. tag: the caller's own, not in use; the answer bears it. deadline_ns: CLOCK_MONOTONIC, when all of this must be
  * over; the TLS program of an https:// upstream is killed then even when the tunnel stands, since the connection has the same deadline.
  * 0, -EAGAIN when the socket is full (EPOLLOUT tells when to try again), or -EPIPE when the dialer is gone. */
-int dialer_connect(const struct dialer *dialer, uint32_t tag, const struct authority *authority, enum policy_scheme scheme,
-        uint64_t deadline_ns);
+int dialer_connect(
+        const struct dialer *dialer, uint32_t tag, const struct authority *authority, enum policy_scheme scheme, uint64_t deadline_ns);
 
 /* Nobody waits for the answer to TAG any more. One that is under way already may still arrive: its descriptor is to be closed. Never fails
  * to be heard for good: an answer nobody wanted is all that a lost cancel costs. */
@@ -48,14 +48,16 @@ void dialer_cancel(const struct dialer *dialer, uint32_t tag);
 
 struct dialer_answer {
         uint32_t tag;
-        enum refusal refusal;   /* REFUSAL_NONE: FD is connected */
-        int fd;                 /* owned by the receiver; non-blocking, close-on-exec, TCP_NODELAY; -1 when refused. Through an https://
-                                 * upstream it is a Unix stream socket, the plain side of the TLS program. Nothing was read or written
-                                 * past the upstream's answer */
+        enum refusal refusal; /* REFUSAL_NONE: FD is connected */
+
+        /* Owned by the receiver; non-blocking, close-on-exec, TCP_NODELAY; -1 when refused. Through an https:// upstream it is a Unix
+         * stream socket, the plain side of the TLS program. Nothing was read or written past the upstream's answer. */
+        int fd;
+
         bool has_address;
         struct address address; /* of the destination: the one connected to, or the one that was refused */
         uint16_t n_addresses;   /* how many the name has */
-        char detail[80];        /* for the log, printable ASCII: "loopback", "Connection refused", "407 Proxy Authentication Required" … */
+        char detail[80];        /* for the log, printable ASCII: "loopback", "Connection refused", "answered 403" … */
 };
 
 /* 0, -EAGAIN when there is none, -EPIPE when the dialer is gone. */

@@ -58,7 +58,6 @@ enum refusal {
         REFUSAL_FAKE_IP,
         REFUSAL_BODY_LIMIT,
         REFUSAL_POLICY_UPSTREAM,
-        REFUSAL_OWN_ADDRESS,
 
         /* dialer.h */
         REFUSAL_DNS_NXDOMAIN,
@@ -88,9 +87,9 @@ enum refusal {
 };
 
 struct refusal_row {
-        const char *code;  /* "parse.port": stable */
-        uint16_t status;   /* of the answer to an HTTP client */
-        const char *text;  /* for a person; a constant, so nothing a client sent comes back to it */
+        const char *code; /* "parse.port": stable */
+        uint16_t status;  /* of the answer to an HTTP client */
+        const char *text; /* for a person; a constant, so nothing a client sent comes back to it */
 };
 
 /* The row of REFUSAL; that of REFUSAL_NONE has an empty code. */

@@ -7,22 +7,28 @@
 #include "broker/address.h"
 #include "broker/refusal.h"
 
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
 #define UPSTREAM_LINE_MAX 8192u
 #define UPSTREAM_HEAD_MAX 32768u /* of all heads of one answer, the interim ones included */
 #define UPSTREAM_INTERIM_MAX 8u  /* 1xx answers before the final one (RFC 9110, 15.2) */
+
+#define UPSTREAM_STATUS 13u /* "HTTP/1.1 200 " */
 
 enum upstream_status { UPSTREAM_MORE, UPSTREAM_DONE /* the tunnel begins behind the bytes used */, UPSTREAM_REFUSED };
 
 struct upstream_answer {
         enum upstream_status status;
-        enum refusal refusal;  /* of UPSTREAM_REFUSED: REFUSAL_PROXY_* */
-        uint16_t code;         /* the status of the final answer, 0 before */
+        enum refusal refusal; /* of UPSTREAM_REFUSED: REFUSAL_PROXY_* */
+        uint16_t code;        /* the status of the final answer, 0 before */
 
         /* Inside. */
-        char line[64];         /* the beginning of the current line */
+        char line[UPSTREAM_STATUS]; /* the beginning of the status line */
         uint32_t n_line, n_head;
         uint8_t interim;
-        bool first_is_behind, cr;
+        bool in_fields, in_value, cr;
 };
 
 /* Appends CONNECT for the checked ADDRESS, never for a name, which the upstream would look up once more. */
