@@ -1,8 +1,9 @@
-"""driver.py SOURCE BUILD PATTERN: runs the vm tests one after another inside the guest.
+"""driver.py SOURCE BUILD PATTERN [units]: runs the vm tests one after another inside the guest.
 
 Tests are the functions test_* of the files test_*.py beside this one, and the programs in BUILD/tests/vm, one for each *.c file here.
 Results go to the console and to /out/results.tap as they come, in TAP (testanything.org), so that a guest that dies half-way has said
-what it did. The plan comes first: what is never reached is a failure to whoever reads it.
+what it did. The plan comes first: what is never reached is a failure to whoever reads it. With `units`, each unit test program of BUILD is
+one test more: for a machine that cannot run them itself.
 """
 
 import fnmatch
@@ -91,6 +92,21 @@ def discover_programs(source, build):
     return [Test("program", name, program_function(f"{build}/tests/vm/{name}")) for name in sorted(names)]
 
 
+def unit_function(source, build, path):
+    def run_unit(vm):
+        environment = dict(os.environ, srcdir=source, CMOCKA_MESSAGE_OUTPUT="TAP")
+        result = vm.run([path], TIMEOUT, cwd=build, env=environment).must_succeed()
+        assert "# SKIP" not in result.stdout, result
+    return run_unit
+
+
+def discover_units(source, build):
+    paths = sorted(glob.glob(f"{build}/tests/unit/test_*"))
+    tests = [Test("unit", os.path.basename(path), unit_function(source, build, path)) for path in paths
+             if os.path.isfile(path) and is_program(path)]
+    return tests or [Test("unit", "programs_are_built", failing_function(f"none in {build}/tests/unit"))]
+
+
 def failing_function(text):
     def fail(_vm):
         raise AssertionError(text)
@@ -161,9 +177,10 @@ def run_test(test, directory, build):
 
 
 def main():
-    source, build, pattern = sys.argv[1:]
+    source, build, pattern, *what = sys.argv[1:]
     wanted = f"*{pattern.replace('_', ' ')}*"
-    tests = [test for test in discover_functions(source) + discover_programs(source, build) if fnmatch.fnmatchcase(test.name, wanted)]
+    tests = discover_functions(source) + discover_programs(source, build) + (discover_units(source, build) if "units" in what else [])
+    tests = [test for test in tests if fnmatch.fnmatchcase(test.name, wanted)]
     signal.signal(signal.SIGALRM, on_alarm)
     report = Report(len(tests))
     for test in tests:
