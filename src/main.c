@@ -11,6 +11,7 @@
 #include "base/log.h"
 #include "base/str.h"
 #include "cmd/command.h"
+#include "facts/facts.h"
 #include "version.h"
 
 static const struct option_row global_options[] = {
@@ -71,16 +72,34 @@ static int open_log(const struct invocation *inv, struct error *err) {
         return log_open(inv->log, format == 1, inv->debug ? LOG_LEVEL_DEBUG : (enum log_level)level, err);
 }
 
+/* Where the state of containers is when nobody says. The host's root has it below /run whoever's session he came from; uid 0 of a user
+ * namespace (rootless podman, rootlesskit) is an ordinary user of the host. Of whom su(1), sudo(8) and cron(8) do not set the
+ * variable, the session's directory is still known, if he has one. */
+static const char *default_root(struct arena *arena) {
+        const char *runtime_dir = getenv("XDG_RUNTIME_DIR");
+        bool given = runtime_dir && *runtime_dir == '/', initial = true;
+
+        if (geteuid() == 0) {
+                if (given)
+                        (void)facts_initial_userns(&initial);
+                if (initial)
+                        return "/run/sage-runtime";
+        } else if (!given) {
+                runtime_dir = arena_printf(arena, "/run/user/%u", geteuid());
+                given = access(runtime_dir, W_OK | X_OK) == 0;
+        }
+        return given ? arena_printf(arena, "%s/sage-runtime", runtime_dir) : "/run/sage-runtime";
+}
+
 static int settle(struct invocation *inv, struct error *err) {
         static const char *const managers[] = { "cgroupfs", "systemd", "disabled" };
-        const char *runtime_dir = getenv("XDG_RUNTIME_DIR");
         int manager = 0;
 
         if (inv->cgroup_manager_name && (manager = choose("--cgroup-manager", inv->cgroup_manager_name, managers, ELEMENTSOF(managers), err)) < 0)
                 return manager;
         inv->cgroup_manager = inv->systemd_cgroup ? PLAN_CGROUP_MANAGER_SYSTEMD : (enum plan_cgroup_manager)(PLAN_CGROUP_MANAGER_CGROUPFS + manager);
         if (!inv->root)
-                inv->root = geteuid() != 0 && runtime_dir ? arena_printf(inv->arena, "%s/sage-runtime", runtime_dir) : "/run/sage-runtime";
+                inv->root = default_root(inv->arena);
         return 0;
 }
 

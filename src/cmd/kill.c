@@ -3,13 +3,12 @@
 #include <errno.h>
 #include <signal.h>
 
-#include "apply/cgroup_signal.h"
 #include "base/fd.h"
 #include "base/process.h"
 #include "base/str.h"
 #include "cmd/matching.h"
 #include "cmd/signals.h"
-#include "life/state.h"
+#include "life/processes.h"
 
 struct kill_options { bool all, regex; int signal; };
 
@@ -32,8 +31,8 @@ static int kill_one(struct invocation *invocation, const char *id, const void *o
                 return r;
         if (o->regex && pidfd < 0) /* of many, some may have ended */
                 return 0;
-        if (o->all && container.status.cgroup)
-                return cgroup_signal(container.status.cgroup->path, o->signal, err);
+        if (o->all)
+                return container_signal_all(invocation->arena, &container, pidfd, o->signal, err);
         /* containerd, CRI-O and podman look for these words. */
         if (pidfd < 0)
                 return fail(err, CODE_INVALID_STATE, ESRCH, "", "container not running");

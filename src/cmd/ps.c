@@ -7,14 +7,13 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "apply/cgroup_processes.h"
 #include "base/fd.h"
 #include "base/file.h"
 #include "base/process.h"
 #include "base/signals.h"
 #include "base/str.h"
 #include "cmd/ps_table.h"
-#include "life/state.h"
+#include "life/processes.h"
 
 enum { PS_OUTPUT_MAX = 64 << 20 };
 
@@ -52,19 +51,11 @@ static int compare(const void *a, const void *b) {
 
 static int list_processes(struct invocation *invocation, const char *id, struct pid_list *list, struct error *err) {
         _cleanup_container_ struct container container = CONTAINER_CLOSED;
-        enum oci_status status;
-        const char *path;
         int r;
 
         if ((r = container_open(invocation->arena, invocation->root, id, CONTAINER_UNLOCKED, &container, err)) < 0 ||
-            (r = container_state(&container, &status, NULL, err)) < 0)
+            (r = container_processes(invocation->arena, &container, add_pid, list, err)) < 0)
                 return r;
-        if (!container.status.cgroup)
-                return fail(err, CODE_CAPABILITY_UNSUPPORTED, EOPNOTSUPP, "", "the container has no cgroup to tell its processes by");
-        path = container.status.cgroup->path;
-        r = cgroup_processes(path, add_pid, list);
-        if (r < 0)
-                return fail_errno(err, CODE_INTERNAL, -r, path, "cannot list the processes of the container");
         if (list->n)
                 qsort(list->pids, list->n, sizeof *list->pids, compare);
         return 0;

@@ -10,6 +10,7 @@
 #include "cmd/bundle.h"
 #include "cmd/command.h"
 #include "life/state.h"
+#include "plan/cgroup_resources.h"
 #include "plan/cgroup_update.h"
 
 #define ROW(name, member, help) { name, 0, OPTION_TEXT, offsetof(struct update_options, member), help }
@@ -57,7 +58,8 @@ static int open_cgroup(const struct container *container, const struct plan_cgro
         int fd;
 
         if (!claim)
-                return fail(err, CODE_RESOURCE_LIMITS_UNSUPPORTED, EOPNOTSUPP, update->writes[0].field, "the container has no cgroup");
+                return fail(err, CODE_RESOURCE_LIMITS_UNSUPPORTED, EOPNOTSUPP, cgroup_first_limit(update, NULL)->field,
+                            "the container has no cgroup");
         fd = open(claim->path, O_PATH | O_DIRECTORY | O_CLOEXEC);
         if (fd < 0)
                 return fail_errno(err, CODE_INTERNAL, errno, claim->path, "cannot open the container's cgroup");
@@ -78,7 +80,7 @@ static int update(struct invocation *invocation, struct container *container, co
         if ((r = container_load_plan(invocation->arena, container, &plan, err)) < 0 ||
             (r = cgroup_update_compile(invocation->arena, resources, &plan, &update, &kept, err)) < 0)
                 return r;
-        if (update->n_writes == 0)
+        if (update->n_writes == 0 || (!container->status.cgroup && !cgroup_first_limit(update, NULL)))
                 return 0;
         if ((r = open_cgroup(container, update, &fd, err)) < 0 ||
             (r = cgroup_update(invocation->arena, container->status.cgroup->path, fd, update, &changes, err)) < 0)

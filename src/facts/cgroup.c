@@ -109,20 +109,6 @@ static bool procs_writable(const char *path, size_t length) {
         return faccessat(AT_FDCWD, file, W_OK, AT_EACCESS) == 0;
 }
 
-int probe_cgroup(struct arena *arena, const struct facts_identity *identity, struct facts_cgroup **ret, struct error *err) {
-        struct facts_cgroup *cgroup = arena_new(arena, struct facts_cgroup);
-        bool read_only = false;
-        int r = own_cgroup(arena, &cgroup->own, err);
-
-        if (r < 0)
-                return r;
-        cgroup->version = cgroup_version(&read_only);
-        cgroup->writable = cgroup->version == FACTS_CGROUP_VERSION_V2 && !read_only &&
-                           (passes_permissions(identity) || procs_writable(cgroup->own, strlen(cgroup->own)));
-        *ret = cgroup;
-        return 0;
-}
-
 /* Length of the topmost cgroup in the line from PATH upwards whose cgroup.procs we may write; "/" has length 1. */
 static size_t topmost_writable(const char *path) {
         size_t length = strlen(path), top = length;
@@ -138,7 +124,23 @@ static size_t topmost_writable(const char *path) {
         return top;
 }
 
-int probe_controllers(struct arena *arena, const struct facts_identity *identity, struct facts_cgroup *cgroup, struct error *err) {
+int probe_cgroup(struct arena *arena, const struct facts_identity *identity, struct facts_cgroup **ret, struct error *err) {
+        struct facts_cgroup *cgroup = arena_new(arena, struct facts_cgroup);
+        bool read_only = false;
+        int r = own_cgroup(arena, &cgroup->own, err);
+
+        if (r < 0)
+                return r;
+        cgroup->version = cgroup_version(&read_only);
+        cgroup->writable = cgroup->version == FACTS_CGROUP_VERSION_V2 && !read_only &&
+                           (passes_permissions(identity) || procs_writable(cgroup->own, strlen(cgroup->own)));
+        if (cgroup->writable)
+                cgroup->root = passes_permissions(identity) ? "/" : arena_strndup(arena, cgroup->own, topmost_writable(cgroup->own));
+        *ret = cgroup;
+        return 0;
+}
+
+int probe_controllers(struct arena *arena, struct facts_cgroup *cgroup, struct error *err) {
         char path[PATH_MAX + 64], text[1024];
         int r;
 
@@ -146,7 +148,6 @@ int probe_controllers(struct arena *arena, const struct facts_identity *identity
                 cgroup->controllers = probe_words(arena, "", " ", &cgroup->n_controllers);
                 return 0;
         }
-        cgroup->root = passes_permissions(identity) ? "/" : arena_strndup(arena, cgroup->own, topmost_writable(cgroup->own));
         snprintf(path, sizeof path, MOUNT "%s/cgroup.controllers", cgroup->root);
         r = probe_read(path, text, sizeof text);
         if (r < 0)

@@ -30,7 +30,7 @@ static int need_cgroup(struct host *host, struct error *err) {
 }
 
 static int need_controllers(struct host *host, struct error *err) {
-        return probe_controllers(host->arena, host->facts.identity, host->facts.cgroup, err);
+        return probe_controllers(host->arena, host->facts.cgroup, err);
 }
 
 static int need_delegation(struct host *host, struct error *err) {
@@ -68,7 +68,7 @@ static const struct part {
         { FACTS_KERNEL, 0, "kernel", need_kernel },
         { FACTS_IDENTITY, 0, "identity", need_identity },
         { FACTS_CGROUP, FACTS_IDENTITY, "cgroup", need_cgroup },
-        { FACTS_CONTROLLERS, FACTS_CGROUP | FACTS_IDENTITY, "cgroup.controllers", need_controllers },
+        { FACTS_CONTROLLERS, FACTS_CGROUP, "cgroup.controllers", need_controllers },
         { FACTS_DELEGATION, FACTS_CONTROLLERS | FACTS_CGROUP | FACTS_IDENTITY | FACTS_KERNEL, "delegation", need_delegation },
         { FACTS_USERNS, FACTS_IDENTITY, "userns", need_userns },
         { FACTS_SUBIDS, FACTS_IDENTITY, "subids", need_subids },

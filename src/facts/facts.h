@@ -14,9 +14,9 @@
 enum facts_part {
         FACTS_KERNEL = 1 << 0,
         FACTS_IDENTITY = 1 << 1,
-        FACTS_CGROUP = 1 << 2,      /* all but root and controllers */
+        FACTS_CGROUP = 1 << 2,      /* all but controllers */
         FACTS_USERNS = 1 << 3,
-        FACTS_CONTROLLERS = 1 << 4, /* cgroup.root, cgroup.controllers */
+        FACTS_CONTROLLERS = 1 << 4, /* cgroup.controllers */
         FACTS_DELEGATION = 1 << 5,
         FACTS_SUBIDS = 1 << 6,
         FACTS_FEATURES = 1 << 7,
@@ -47,6 +47,9 @@ int facts_print(const struct facts_facts *facts, struct str *out, struct error *
 
 const char *facts_cgroup_mount(void);  /* "/sys/fs/cgroup" */
 const char *facts_policy_path(void);   /* "/etc/sage-runtime/host.json" */
+
+/* Is this process in the initial user namespace? -errno when /proc does not tell; RET is untouched then. */
+int facts_initial_userns(bool *ret);
 
 /* Capability N (capabilities(7)) is in IDENTITY's effective set, and counts on the host: it is held in the initial user namespace. */
 bool facts_capable(const struct facts_identity *identity, unsigned capability);

@@ -17,11 +17,23 @@ bool facts_capable(const struct facts_identity *identity, unsigned capability) {
         return identity->initial_userns && (identity->capabilities >> capability & 1);
 }
 
+int facts_initial_userns(bool *ret) {
+        struct stat st;
+
+        if (stat("/proc/self/ns/user", &st) == 0)
+                *ret = st.st_ino == INITIAL_USERNS;
+        else if (errno == ENOENT && access("/proc/self/ns", F_OK) == 0)
+                *ret = true; /* a kernel without user namespaces */
+        else
+                return -errno;
+        return 0;
+}
+
 int probe_identity(struct arena *arena, struct facts_identity **ret, struct error *err) {
         struct facts_identity *identity = arena_new(arena, struct facts_identity);
         struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
         struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3] = { 0 };
-        struct stat st;
+        int r;
 
         /* The auxiliary vector (getauxval(3)) holds what geteuid() would ask for; the runtime does not change its identity. */
         identity->euid = (uint32_t)getauxval(AT_EUID);
@@ -29,12 +41,9 @@ int probe_identity(struct arena *arena, struct facts_identity **ret, struct erro
         if (syscall(SYS_capget, &header, data) < 0)
                 return fail_errno(err, CODE_INTERNAL, errno, NULL, "cannot ask for our own capabilities");
         identity->capabilities = (uint64_t)data[1].effective << 32 | data[0].effective;
-        if (stat("/proc/self/ns/user", &st) == 0)
-                identity->initial_userns = st.st_ino == INITIAL_USERNS;
-        else if (errno == ENOENT && access("/proc/self/ns", F_OK) == 0)
-                identity->initial_userns = true; /* a kernel without user namespaces */
-        else
-                return fail_errno(err, CODE_CAPABILITY_UNSUPPORTED, errno, "/proc/self/ns/user",
+        r = facts_initial_userns(&identity->initial_userns);
+        if (r < 0)
+                return fail_errno(err, CODE_CAPABILITY_UNSUPPORTED, -r, "/proc/self/ns/user",
                                   "cannot tell in which user namespace we are; is /proc mounted?");
         *ret = identity;
         return 0;

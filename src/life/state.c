@@ -44,6 +44,11 @@ int state_check_id(const char *id, struct error *err) {
         return fail(err, CODE_USAGE, EINVAL, "id", "invalid container id `%.64s`: expected 1 to 255 of a-z A-Z 0-9 _ + . -, not beginning with . or -", id);
 }
 
+/* The XDG base directory specification lets files below $XDG_RUNTIME_DIR be removed after six hours unless the sticky bit is on them. */
+static mode_t kept_by_cleaners(void) {
+        return geteuid() != 0 ? S_ISVTX : 0;
+}
+
 /* mkdir -p, for --root only: the last component private, those above it as others would make them. */
 static int make_root(const char *root) {
         char path[4096];
@@ -58,7 +63,7 @@ static int make_root(const char *root) {
                         return -errno;
                 *slash = '/';
         }
-        return mkdir(path, 0700) < 0 && errno != EEXIST ? -errno : 0;
+        return mkdir(path, 0700 | kept_by_cleaners()) < 0 && errno != EEXIST ? -errno : 0;
 }
 
 /* Whoever may write to --root decides which processes the next kill or delete reaches. */
@@ -79,7 +84,8 @@ static int open_root(const char *root, bool make, int *ret, struct error *err) {
 
         if (fd < 0 && errno == ENOENT && make) {
                 if ((r = make_root(root)) < 0)
-                        return fail_errno(err, CODE_LAUNCH_FAILED, -r, root, "cannot make the state directory");
+                        return fail_errno(err, CODE_LAUNCH_FAILED, -r, root, "cannot make the state directory%s",
+                                r == -EACCES || r == -EROFS ? ": set XDG_RUNTIME_DIR to a directory of your own, or use --root" : "");
                 fd = open(root, O_PATH | O_DIRECTORY | O_CLOEXEC);
         }
         if (fd < 0)
@@ -224,7 +230,7 @@ static int write_json(struct container *c, const char *name, const struct spec_t
 
         if (r < 0)
                 return r;
-        r = file_replace(c->dir, name, 0600, text.text, text.size);
+        r = file_replace(c->dir, name, 0600 | kept_by_cleaners(), text.text, text.size);
         return r < 0 ? fail_errno(err, CODE_LAUNCH_FAILED, -r, name, "cannot write the state of container `%s`", c->id) : 0;
 }
 
@@ -245,7 +251,7 @@ int container_save_plan(struct container *container, const struct plan_plan *pla
                 without_rules = *plan->filter;
                 without_rules.rules = NULL;
                 kept.filter = &without_rules;
-                r = file_replace(container->dir, "filter", 0600, filter->instructions, filter->count * sizeof *filter->instructions);
+                r = file_replace(container->dir, "filter", 0600 | kept_by_cleaners(), filter->instructions, filter->count * sizeof *filter->instructions);
                 if (r < 0)
                         return fail_errno(err, CODE_LAUNCH_FAILED, -r, "filter", "cannot write the seccomp program of container `%s`", container->id);
         }

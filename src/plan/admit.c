@@ -7,6 +7,7 @@
 #include "base/str.h"
 #include "facts/facts.h"
 #include "plan/admit_rows.h"
+#include "plan/cgroup_resources.h"
 
 bool admit_listed(const char *word, const char *const *words, size_t n) {
         for (size_t i = 0; i < n; i++)
@@ -70,6 +71,16 @@ static enum code refusal_code(const struct gap *gaps, size_t n) {
         return CODE_CAPABILITY_UNSUPPORTED;
 }
 
+/* The member of config.json that asks for the item called NAME; NAME itself where it is not one. */
+static const char *field_of(const struct plan_plan *plan, const char *name) {
+        const struct plan_cgroup_write *limit = NULL;
+
+        for (enum item item = 0; plan && !limit && item < ITEM_COUNT; item++)
+                if (streq(name, demand_name(item)) && (item == ITEM_CGROUP || demand_controller(item)))
+                        limit = cgroup_first_limit(plan->cgroup, demand_controller(item));
+        return limit ? limit->field : name;
+}
+
 int admit(struct arena *arena, const struct plan_plan *plan, const struct facts_facts *facts, struct gap **ret_gaps, size_t *ret_n,
         struct error *err) {
         const struct question q = { .arena = arena, .demand = demand_of(plan), .facts = facts };
@@ -81,7 +92,7 @@ int admit(struct arena *arena, const struct plan_plan *plan, const struct facts_
         *ret_n = n;
         if (n == 0)
                 return 0;
-        return fail(err, refusal_code(gaps, n), EOPNOTSUPP, gaps[0].limit, "%s: %s; %s", gaps[0].code, gaps[0].text, gaps[0].remedy);
+        return fail(err, refusal_code(gaps, n), EOPNOTSUPP, field_of(plan, gaps[0].limit), "%s: %s; %s", gaps[0].code, gaps[0].text, gaps[0].remedy);
 }
 
 unsigned admit_needs(const struct plan_plan *plan) {

@@ -33,7 +33,7 @@ static const char *not_v2(const struct question *q, const struct obstacle *row, 
 /* Nothing of the tree is ours to write: as root because it is mounted read-only, as a user because nobody handed it over. */
 static const char *not_writable(const struct question *q, const struct obstacle *row, enum item item) {
         const struct facts_identity *identity = q->facts->identity;
-        bool root = identity && identity->euid == 0;
+        bool root = identity && identity->euid == 0 && identity->initial_userns;
 
         (void)item;
         if (!is_v2(q) || by_systemd(q) || q->facts->cgroup->writable || root != row->detail)
@@ -172,7 +172,8 @@ static const struct obstacle rows[] = {
         { "cgroup.read_only", ALL, not_writable, true,
                 "start the outer container with a writable cgroup file system (docker: --privileged --cgroupns private)" },
         { "cgroup.not_delegated", ALL, not_writable, false,
-                "run as root of the host, or in a sub-cgroup of a systemd unit with Delegate=yes (a login session's is never delegated)" },
+                "run in a delegated cgroup (systemd-run --user --scope --property=Delegate=yes; a login session's own is never delegated) or as "
+                "root of the host, or take the limits out of the bundle: without any, no cgroup is needed" },
         { "cgroup.outside_delegation", ITEM_BIT(ITEM_CGROUP), outside_delegation, 0,
                 "start this process inside the delegated cgroup, in a leaf of its own (systemd: Delegate=yes, DelegateSubgroup=host)" },
         { "cgroup.controller_missing", CONTROLLED, controller_missing, true,

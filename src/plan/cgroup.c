@@ -83,16 +83,42 @@ static int compile_devices(struct compilation *c, const struct oci_linux_resourc
         return 0;
 }
 
-/* An ordinary user whom nobody gave a cgroup still gets a container, as with runc and crun, as long as nothing is to be limited. */
+/* TOP is PATH or above it. */
+static bool contains(const char *top, const char *path) {
+        const char *rest = str_after(path, top);
+
+        return rest && (*rest == '\0' || *rest == '/' || streq(top, "/"));
+}
+
+static bool may_use(const struct compilation *c, const char *path) {
+        const struct facts_cgroup *cgroup = c->facts->cgroup;
+
+        return is_host_root(c->facts->identity) || (cgroup->writable && (!cgroup->root || contains(cgroup->root, path)));
+}
+
+/* An ordinary user whom nobody gave a cgroup still gets a container, as with runc and crun, as long as nothing is to be limited; else
+ * admission says what is missing. */
 static void do_without(struct compilation *c, struct plan_cgroup *cgroup) {
         const char *asked = c->request->config->linux->cgroups_path;
 
-        if (cgroup->manager == PLAN_CGROUP_MANAGER_DISABLED || is_host_root(c->facts->identity) || c->facts->cgroup->writable ||
-            cgroup->n_writes)
+        if (may_use(c, cgroup->path) || cgroup_first_limit(cgroup, NULL))
                 return;
         if (asked && *asked)
-                warn(c->arena, &c->warnings, "linux.cgroupsPath: there is no cgroup that this user may use, so none is made");
+                warn(c->arena, &c->warnings, "linux.cgroupsPath: %s is no cgroup that this user may use, so none is made", cgroup->path);
         cgroup->manager = PLAN_CGROUP_MANAGER_DISABLED;
+}
+
+/* What remains of a cgroup that is not made. */
+static int leave_out(struct compilation *c, struct plan_cgroup *cgroup) {
+        const struct plan_cgroup_write *limit = cgroup_first_limit(cgroup, NULL);
+
+        if (limit)
+                return INVALID(c->err, limit->field, "limits need a cgroup, and --cgroup-manager disabled makes none");
+        if (!namespace_made(c->plan, CLONE_NEWPID))
+                warn(c->arena, &c->warnings, "linux.namespaces: with neither a pid namespace nor a cgroup of the container's own, nobody can "
+                                             "tell its processes: those that leave its first one outlive it");
+        *cgroup = (struct plan_cgroup){ .manager = PLAN_CGROUP_MANAGER_DISABLED };
+        return 0;
 }
 
 int cgroup_compile(struct compilation *c) {
@@ -107,14 +133,12 @@ int cgroup_compile(struct compilation *c) {
                                    "the systemd cgroup manager is not supported yet; use --cgroup-manager cgroupfs");
         if ((r = cgroup_resources(c->arena, linux->resources, "linux.resources", cgroup, &c->warnings, c->err)) < 0)
                 return r;
-        do_without(c, cgroup);
+        if (cgroup->manager != PLAN_CGROUP_MANAGER_DISABLED) {
+                if ((r = compile_path(c, linux->cgroups_path, &cgroup->path)) < 0)
+                        return r;
+                do_without(c, cgroup);
+        }
         if ((r = compile_devices(c, linux->resources, cgroup)) < 0)
                 return r;
-        if (cgroup->manager != PLAN_CGROUP_MANAGER_DISABLED)
-                return compile_path(c, linux->cgroups_path, &cgroup->path);
-        if (cgroup->n_writes)
-                return INVALID(c->err, cgroup->writes[0].field, "limits need a cgroup, and --cgroup-manager disabled makes none");
-        cgroup->accounting = NULL;
-        cgroup->n_accounting = 0;
-        return 0;
+        return cgroup->manager == PLAN_CGROUP_MANAGER_DISABLED ? leave_out(c, cgroup) : 0;
 }

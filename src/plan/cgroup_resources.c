@@ -70,6 +70,33 @@ static const struct conversion block_io_table[] = {
         { "blockIO.leafWeight", NONE, NULL, ROW(oci_block_io, OCI_BLOCK_IO, leaf_weight, LEAF_WEIGHT, U16) },
 };
 
+/* What a new cgroup says anyway, whether or not its controller is there: cgroup-v2.rst, "default" of each file. */
+static const struct { const char *file, *value; } defaults[] = {
+        { "cpu.max", "max" },         { "cpu.max.burst", "0" },     { "cpu.idle", "0" },          { "memory.max", "max" },
+        { "memory.high", "max" },     { "memory.low", "0" },        { "memory.min", "0" },        { "memory.swap.max", "max" },
+        { "memory.swap.high", "max" }, { "memory.zswap.max", "max" }, { "memory.oom.group", "0" }, { "pids.max", "max" },
+};
+
+bool cgroup_write_is_nothing(const struct plan_cgroup_write *write) {
+        size_t length = strcspn(write->value, " "); /* of cpu.max: "max 100000" limits no more than "max" */
+        const char *sign = strrchr(write->value, '=');
+
+        for (size_t i = 0; i < ELEMENTSOF(defaults); i++)
+                if (streq(defaults[i].file, write->file))
+                        return strlen(defaults[i].value) == length && strncmp(defaults[i].value, write->value, length) == 0;
+        return streq(write->file, "io.max") && sign && streq(sign, "=max") && strchr(write->value, '=') == sign;
+}
+
+const struct plan_cgroup_write *cgroup_first_limit(const struct plan_cgroup *cgroup, const char *controller) {
+        for (size_t i = 0; i < cgroup->n_writes; i++) {
+                const char *rest = controller ? str_after(cgroup->writes[i].file, controller) : ".";
+
+                if (rest && *rest == '.' && !cgroup_write_is_nothing(&cgroup->writes[i]))
+                        return &cgroup->writes[i];
+        }
+        return NULL;
+}
+
 static const char *name_of(struct writer *w, const char *member) {
         return FIELD(w->arena, "%s.%s", w->field, member);
 }
@@ -212,12 +239,8 @@ static int convert_weight(struct writer *w, const struct oci_cpu *cpu) {
 
         if (idle && cpu->idle != 0 && cpu->idle != 1)
                 return INVALID(w->err, name_of(w, "cpu.idle"), "expected 0 or 1, found %" PRId64, cpu->idle);
-        if (idle) {
-                struct plan_cgroup_write *write = add(w, "cpu.idle", "cpu.idle", "%" PRId64, cpu->idle);
-
-                if (cpu->idle == 0) /* the file is of Linux 5.15 */
-                        make_optional(write);
-        }
+        if (idle) /* the file is of Linux 5.15 */
+                add(w, "cpu.idle", "cpu.idle", "%" PRId64, cpu->idle);
         if (!(cpu->has & OCI_CPU_HAS_SHARES) || cpu->shares == 0)
                 return 0;
         if (idle && cpu->idle == 1)
@@ -416,7 +439,8 @@ static bool is_listed(const char *const *names, size_t n, const char *file, size
         return false;
 }
 
-/* The controller of a file is what its name begins with, but for the core's own files. */
+/* The controller of a file is what its name begins with, but for the core's own files. "No limit" needs none: engines write -1 for what
+ * nobody asked for, and where the controller is missing nothing is limited. */
 static void list_controllers(struct arena *arena, struct plan_cgroup *cgroup) {
         const char **names = arena_array(arena, const char *, cgroup->n_writes + 1);
         size_t n = 0;
@@ -425,7 +449,9 @@ static void list_controllers(struct arena *arena, struct plan_cgroup *cgroup) {
                 const char *file = cgroup->writes[i].file;
                 size_t length = strcspn(file, ".");
 
-                if ((length != 6 || memcmp(file, "cgroup", 6) != 0) && !is_listed(names, n, file, length))
+                if (cgroup_write_is_nothing(&cgroup->writes[i]))
+                        make_optional(&cgroup->writes[i]);
+                else if ((length != 6 || memcmp(file, "cgroup", 6) != 0) && !is_listed(names, n, file, length))
                         names[n++] = arena_strndup(arena, file, length);
         }
         cgroup->controllers = n ? names : NULL;

@@ -79,12 +79,23 @@ three() {
         printed PID
 }
 
-@test "without a cgroup nobody knows which processes are the container's" {
+@test "without a cgroup the pid namespace that was made for the container tells its processes" {
         bundle sleep 100
         detached runtime --cgroup-manager disabled create --bundle "$BUNDLE" box
         succeeded
+        start box
+        detached runtime exec --detach --pid-file "$BATS_TEST_TMPDIR/pid" box sleep 100
+        detached runtime ps --format json box
+        [ "$output" = "[$(printf '%s\n' "$(state box .pid)" "$(<"$BATS_TEST_TMPDIR/pid")" | sort -n | paste -sd,)]" ]
+}
+
+@test "with neither nobody knows" {
+        bundle sleep 100
+        config '.linux.namespaces |= map(select(.type != "pid"))'
+        detached runtime --cgroup-manager disabled create --bundle "$BUNDLE" box
+        succeeded
         detached runtime ps box
-        failed 1 'no cgroup'
+        failed 1 'neither a cgroup nor a pid namespace'
 }
 
 @test "ps needs a container that exists, and a format that there is" {

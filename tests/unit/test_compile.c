@@ -450,11 +450,22 @@ static void a_user_without_a_cgroup_does_without_where_nothing_is_limited(void *
         plan = must_compile(USERNS(MAPS), &user);
         assert_int_equal(plan->cgroup->manager, PLAN_CGROUP_MANAGER_DISABLED);
         assert_null(plan->cgroup->path);
-        assert_int_equal(plan->n_warnings, 0);
+        assert_int_equal(plan->n_warnings, 1); /* there is no pid namespace either */
         plan = must_compile(USERNS(MAPS ",\"cgroupsPath\":\"/x\""), &user);
         assert_int_equal(plan->cgroup->manager, PLAN_CGROUP_MANAGER_DISABLED);
-        assert_int_equal(plan->n_warnings, 1);
+        assert_int_equal(plan->n_warnings, 2);
+        plan = must_compile(USERNS(MAPS ",\"resources\":{\"pids\":{\"limit\":-1},\"memory\":{\"limit\":-1}}"), &user);
+        assert_int_equal(plan->cgroup->manager, PLAN_CGROUP_MANAGER_DISABLED);
+        assert_int_equal(plan->cgroup->n_writes, 0);
         plan = must_compile(USERNS(MAPS ",\"resources\":{\"pids\":{\"limit\":5}}"), &user);
+        assert_int_equal(plan->cgroup->manager, PLAN_CGROUP_MANAGER_CGROUPFS);
+
+        session = cgroup_facts;
+        session.writable = true;
+        session.root = "/user";
+        plan = must_compile(USERNS(MAPS ",\"cgroupsPath\":\"/users/x\""), &user);
+        assert_int_equal(plan->cgroup->manager, PLAN_CGROUP_MANAGER_DISABLED);
+        plan = must_compile(USERNS(MAPS ",\"cgroupsPath\":\"/user/x\""), &user);
         assert_int_equal(plan->cgroup->manager, PLAN_CGROUP_MANAGER_CGROUPFS);
         assert_int_equal(must_compile(USERNS(MAPS), &user_host)->cgroup->manager, PLAN_CGROUP_MANAGER_CGROUPFS);
         assert_int_equal(must_compile(USERNS(MAPS), &root)->cgroup->manager, PLAN_CGROUP_MANAGER_CGROUPFS);
@@ -551,7 +562,7 @@ static void without_a_cgroup_nothing_is_limited_and_said_so(void **state) {
                                       PLAN_CGROUP_MANAGER_DISABLED, &plan), 0);
         assert_null(plan->cgroup->path);
         assert_false(plan->cgroup->limit_devices);
-        assert_int_equal(plan->n_warnings, 1);
+        assert_int_equal(plan->n_warnings, 2); /* the other: there is no pid namespace either */
         assert_string_equal(plan->warnings[0], "linux.resources.devices: has no effect without a cgroup");
 }
 
