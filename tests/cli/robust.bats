@@ -1,65 +1,6 @@
 # Hostile images and unlucky callers: what once leaked, hung, or reached somebody else's container.
 load helpers
 
-# leads_out FD: makes the bundle's program a script whose interpreter is a program of the host, reached through the descriptor FD.
-leads_out() {
-        rm -f "$BUNDLE/rootfs/leak"
-        echo "#!/proc/self/fd/$1/../../../../../../../../../..$BATS_TEST_TMPDIR/hosts/busybox echo" >"$BUNDLE/rootfs/leak"
-        chmod 755 "$BUNDLE/rootfs/leak"
-}
-
-# stays_inside FD CMD...: CMD says that there is no such program.
-stays_inside() {
-        leads_out "$1"
-        detached "${@:2}"
-        [ "$status" -ne 0 ] && [[ $output == *'cannot execute `/leak`'* ]] || {
-                echo "descriptor $1: status $status, $output"
-                return 1
-        }
-}
-
-hosts_program() {
-        mkdir "$BATS_TEST_TMPDIR/hosts"
-        cp "$SAGE_BUSYBOX" "$BATS_TEST_TMPDIR/hosts/busybox"
-        bundle /leak
-}
-
-@test "no descriptor of the runtime leads an interpreter's path to the host" {
-        local fd
-        hosts_program
-        for fd in {3..24}; do
-                stays_inside "$fd" runtime run --bundle "$BUNDLE" box
-        done
-        for fd in {3..12}; do
-                leads_out "$fd"
-                create box
-                stays_inside "$fd" runtime start box
-                runtime delete --force box
-        done
-}
-
-@test "no descriptor of the runtime's caller does" {
-        local fd
-        hosts_program
-        for fd in 7 30; do
-                eval "stays_inside $fd runtime run --bundle '$BUNDLE' box $fd<'$BATS_TEST_TMPDIR'"
-        done
-}
-
-@test "with more --preserve-fds than there are descriptors, the runtime's own lead nowhere" {
-        local fd
-        hosts_program
-        for fd in {3..24}; do
-                stays_inside "$fd" runtime run --preserve-fds 30 --bundle "$BUNDLE" box
-        done
-        config '.process.args = ["sleep", "100"]'
-        detached runtime run --detach --bundle "$BUNDLE" box
-        succeeded
-        for fd in {3..24}; do
-                stays_inside "$fd" runtime exec --preserve-fds 30 box /leak
-        done
-}
-
 @test "the reason of a failure is told however soon the container's process ends" {
         local i
         bundle /nope
@@ -286,31 +227,6 @@ deleted_meanwhile() {
         failed 1 status.json
         detached timeout 5 "$SAGE_RUNTIME" --root "$ROOT" delete --force box
         succeeded
-}
-
-# killed_everywhere: security/kill_at_every_call with $BUNDLE.
-killed_everywhere() {
-        local program=$BATS_RUN_TMPDIR/kill_at_every_call
-        [ -x "$program" ] || "${CC:-cc}" -std=gnu17 -Wall -Wextra -Wno-missing-field-initializers -Werror -O1 -o "$program" "$SAGE_TESTS/security/kill_at_every_call.c"
-        detached timeout 90 "$program" "$SAGE_RUNTIME" "$ROOT" "$BUNDLE"
-        succeeded
-}
-
-# AddressSanitizer has seven times as many calls of its own to be killed at.
-# bats test_tags=bare
-@test "killed before any of its system calls, a command leaves nothing that delete --force does not take" {
-        bundle sleep 100
-        killed_everywhere
-}
-
-# bats test_tags=bare
-@test "the same with hooks of every kind and a user namespace" {
-        bundle sleep 100
-        config '[{path: "/bin/true"}] as $hook | .hooks = {prestart: $hook, createRuntime: $hook, createContainer: $hook,
-                        startContainer: $hook, poststart: $hook, poststop: $hook}
-                | .linux.namespaces += [{type: "user"}] | .linux.uidMappings = [{containerID: 0, hostID: 0, size: 65536}]
-                | .linux.gidMappings = .linux.uidMappings'
-        killed_everywhere
 }
 
 @test "poststop hooks run for a create that was killed while the hooks before it ran" {
