@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/libexec.h"
 #include "base/log.h"
 #include "base/str.h"
 #include "cmd/command.h"
@@ -22,6 +23,7 @@ static const struct option_row global_options[] = {
         { "debug", 0, OPTION_FLAG, offsetof(struct invocation, debug), "the same as --log-level debug" },
         { "systemd-cgroup", 0, OPTION_FLAG, offsetof(struct invocation, systemd_cgroup), "the same as --cgroup-manager systemd" },
         { "cgroup-manager", 0, OPTION_TEXT, offsetof(struct invocation, cgroup_manager_name), "cgroupfs, systemd or disabled" },
+        { "libexec", 0, OPTION_TEXT, offsetof(struct invocation, libexec), "directory of our helper programs; by default where they were installed" },
         { "rootless", 0, OPTION_NOTHING_TEXT, 0, "accepted; who we are is asked of the kernel" },
         { "version", 'v', OPTION_FLAG, offsetof(struct invocation, version), "print the version" },
         { "help", 'h', OPTION_FLAG, offsetof(struct invocation, help), "print this help" },
@@ -95,6 +97,10 @@ static int settle(struct invocation *inv, struct error *err) {
         static const char *const managers[] = { "cgroupfs", "systemd", "disabled" };
         int manager = 0;
 
+        if (inv->libexec && inv->libexec[0] != '/')
+                return fail(err, CODE_USAGE, EINVAL, "--libexec", "expected an absolute path, found `%s`", inv->libexec);
+        if (inv->libexec)
+                libexec_use(inv->libexec);
         if (inv->cgroup_manager_name && (manager = choose("--cgroup-manager", inv->cgroup_manager_name, managers, ELEMENTSOF(managers), err)) < 0)
                 return manager;
         inv->cgroup_manager = inv->systemd_cgroup ? PLAN_CGROUP_MANAGER_SYSTEMD : (enum plan_cgroup_manager)(PLAN_CGROUP_MANAGER_CGROUPFS + manager);

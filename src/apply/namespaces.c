@@ -65,13 +65,20 @@ static bool is_own(int fd, uint64_t flag) {
         return false;
 }
 
-int namespaces_check_sysctls(const struct plan_plan *plan, const struct namespace_joins *joins, struct error *err) {
+static int check_devices(const struct namespace_joins *joins, struct error *err) {
+        for (unsigned k = 0; k < joins->n; k++)
+                if (joins->items[k].flag == CLONE_NEWNET && is_own(joins->items[k].fd, CLONE_NEWNET))
+                        return fail(err, CODE_CONFIG_INVALID, EINVAL, "linux.netDevices", "the network namespace to join is our own: its devices are there already");
+        return 0;
+}
+
+int namespaces_check_own(const struct plan_plan *plan, const struct namespace_joins *joins, struct error *err) {
         for (size_t i = 0; i < plan->n_sysctls; i++)
                 for (unsigned k = 0; k < joins->n; k++)
                         if (joins->items[k].flag == plan->sysctls[i].namespace && is_own(joins->items[k].fd, joins->items[k].flag))
                                 return fail(err, CODE_CONFIG_INVALID, EPERM, "linux.sysctl", "%s would be set on the host: the %s namespace to join is its own",
                                             plan->sysctls[i].key, namespace_name(joins->items[k].flag));
-        return 0;
+        return plan->n_net_devices ? check_devices(joins, err) : 0;
 }
 
 void namespaces_close(struct namespace_joins *joins) {

@@ -17,8 +17,9 @@ struct namespace_joins {
 /* Opens every path in NAMESPACES->join and checks that it is a namespace of that type (NS_GET_NSTYPE, ioctl_nsfs(2)). */
 int namespaces_open(const struct plan_namespaces *namespaces, struct namespace_joins *ret, struct error *err);
 
-/* Refuses the sysctls of a joined namespace that turns out to be the runtime's own, under whatever path: they would be set on the host. */
-int namespaces_check_sysctls(const struct plan_plan *plan, const struct namespace_joins *joins, struct error *err);
+/* Refuses what a joined namespace that turns out to be the runtime's own, under whatever path, rules out: sysctls, which would be set on the
+ * host, and network devices, which would go from the host to the host. */
+int namespaces_check_own(const struct plan_plan *plan, const struct namespace_joins *joins, struct error *err);
 void namespaces_close(struct namespace_joins *joins);
 
 /* The CLONE_NEW* that clone3 itself must make. A pid namespace begins with the first process in it, a user namespace must

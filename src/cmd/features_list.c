@@ -96,7 +96,7 @@ static struct oci_features_linux *linux_features(struct arena *arena) {
         l->intel_rdt->has = OCI_FEATURES_INTEL_RDT_HAS_ENABLED;
         l->mount_extensions = arena_new(arena, struct oci_features_mount_extensions);
         l->mount_extensions->idmap = enabled(arena, true);
-        l->net_devices = enabled(arena, false);
+        l->net_devices = enabled(arena, true);
         return l;
 }
 

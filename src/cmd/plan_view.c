@@ -349,6 +349,13 @@ static void view_device_rules(struct str *out, const struct plan_cgroup *cgroup)
                 str_putc(out, '\n');
 }
 
+static void view_net_device(struct str *out, const struct plan_net_device *device) {
+        _cleanup_str_ struct str remark = { 0 };
+
+        str_printf(&remark, "the host's network device%s%s", device->inside ? ", there called " : "", device->inside ?: "");
+        item(out, device->name, remark.text);
+}
+
 static void view_reachable(struct str *out, const struct plan_plan *plan) {
         const char *network = joined(plan, CLONE_NEWNET);
         size_t binds = 0;
@@ -360,6 +367,8 @@ static void view_reachable(struct str *out, const struct plan_plan *plan) {
                 item(out, "the network of a namespace that exists", network);
         else
                 item(out, "the host's whole network", "also what listens on its loopback device and in its abstract sockets");
+        for (size_t i = 0; i < plan->n_net_devices; i++)
+                view_net_device(out, &plan->net_devices[i]);
         if (!(plan->namespaces->create & CLONE_NEWPID))
                 item(out, "processes outside the container", joined(plan, CLONE_NEWPID) ?: "the host's");
         if (!(plan->namespaces->create & CLONE_NEWIPC))

@@ -50,8 +50,10 @@ static int enter_namespaces(struct child *child, struct error *err) {
                 if ((r = sync_report(child->sync.child, REPORT_NAMESPACES, -1)) < 0)
                         return fail_errno(err, CODE_LAUNCH_FAILED, -r, "", "cannot report to the runtime");
                 pid = sync_await(child->sync.child, TOKEN_HOOKED);
-                hook_document_set_pid(&child->creating, pid);
-                hook_document_set_pid(&child->created, pid);
+                if (child->documented) {
+                        hook_document_set_pid(&child->creating, pid);
+                        hook_document_set_pid(&child->created, pid);
+                }
         }
         return 0;
 }

@@ -23,7 +23,8 @@ struct child {
         unsigned first_kept;
         int host[3];                            /* directories of the runtime's: of the state, with its lock, and the cgroup */
         int *sources;                           /* trees for mounts that only the parent could open (mounts.h), or NULL */
-        bool rendezvous;                        /* hooks want the namespaces ready before anything is mounted */
+        bool rendezvous;                        /* hooks or network devices want the namespaces ready before anything is mounted */
+        bool documented;                        /* there are hooks, for which the documents above are made */
         bool userns;                            /* the parent writes id maps first */
         bool new_network;
         int gate;                               /* listening socket that `start` connects to; -1: go on at once */

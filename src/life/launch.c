@@ -13,6 +13,7 @@
 #include "apply/hooks.h"
 #include "apply/idmap.h"
 #include "apply/mounts.h"
+#include "apply/net_devices.h"
 #include "apply/rlimits.h"
 #include "apply/terminal.h"
 #include "base/fd.h"
@@ -164,14 +165,15 @@ static int prepare_child(struct launch *l, struct error *err) {
         child->host[2] = l->cgroup;
         child->userns = plan->namespaces->create & CLONE_NEWUSER;
         child->new_network = plan->namespaces->create & CLONE_NEWNET;
-        child->rendezvous = hooks && (hooks->n_prestart || hooks->n_create_runtime || hooks->n_create_container || hooks->n_start_container);
+        child->documented = hooks && (hooks->n_prestart || hooks->n_create_runtime || hooks->n_create_container || hooks->n_start_container);
+        child->rendezvous = child->documented || plan->n_net_devices;
         payload_prepare(l->arena, plan->process, plan->filter ? &l->filter : NULL, plan->filter ? plan->filter->flags : 0,
                         &child->payload);
-        if (child->rendezvous && ((r = make_hook_document(l, OCI_STATUS_CREATING, &child->creating, err)) < 0 ||
+        if (child->documented && ((r = make_hook_document(l, OCI_STATUS_CREATING, &child->creating, err)) < 0 ||
                                   (r = make_hook_document(l, OCI_STATUS_CREATED, &child->created, err)) < 0))
                 return r;
         if ((r = open_sources(l, err)) < 0 || (r = namespaces_open(plan->namespaces, &child->joins, err)) < 0 ||
-            (r = namespaces_check_sysctls(plan, &child->joins, err)) < 0 || (r = sync_open(&child->sync, err)) < 0)
+            (r = namespaces_check_own(plan, &child->joins, err)) < 0 || (r = sync_open(&child->sync, err)) < 0)
                 return r;
         if (l->request->wait_for_start && (r = gate_open(l->result.container.dir, &child->gate, err)) < 0)
                 return r;
@@ -228,13 +230,22 @@ static int run_outer_hooks(struct launch *l, struct error *err) {
         struct hook_context context;
         int r;
 
-        if ((r = dialogue_until(&l->dialogue, REPORT_NAMESPACES, err)) < 0 ||
-            (r = launch_hook_context(l->arena, &l->result.container, OCI_STATUS_CREATING, &context, err)) < 0)
+        if ((r = launch_hook_context(l->arena, &l->result.container, OCI_STATUS_CREATING, &context, err)) < 0)
                 return r;
         l->hooked = true;
         context.process = &l->result.pidfd;
         if ((r = hooks_run("prestart", hooks->prestart, hooks->n_prestart, &context, err)) < 0 ||
             (r = hooks_run("createRuntime", hooks->create_runtime, hooks->n_create_runtime, &context, err)) < 0)
+                return r;
+        return 0;
+}
+
+/* What happens out here between the child's namespaces and its mounts. Devices first, as runc does it: a hook may want to configure them. */
+static int serve_namespaces(struct launch *l, struct error *err) {
+        int r = dialogue_until(&l->dialogue, REPORT_NAMESPACES, err);
+
+        if (r < 0 || (l->plan->n_net_devices && (r = net_devices_move(l->plan, l->result.pid, err)) < 0) ||
+            (l->child.documented && (r = run_outer_hooks(l, err)) < 0))
                 return r;
         sync_tell(l->child.sync.runtime, TOKEN_HOOKED, l->result.pid);
         return 0;
@@ -265,7 +276,7 @@ static int serve_child(struct launch *l, struct error *err) {
         /* Before the first hook: whoever deletes what is left of us when we are killed finds the poststop hooks there (life/end.c). */
         if ((r = container_save_plan(&l->result.container, plan, plan->filter ? &l->filter : NULL, err)) < 0)
                 return r;
-        if (child->rendezvous && (r = run_outer_hooks(l, err)) < 0)
+        if (child->rendezvous && (r = serve_namespaces(l, err)) < 0)
                 return r;
         if (l->cgroup >= 0 && (r = cgroup_limit(l->cgroup, plan->cgroup, err)) < 0)
                 return r;

@@ -12,7 +12,7 @@
 
 enum token {
         TOKEN_MAPPED = 1, /* the id maps are written */
-        TOKEN_HOOKED,     /* the hooks that run outside, between namespaces and mounts, have run; carries the host's pid */
+        TOKEN_HOOKED,     /* what happens outside between namespaces and mounts (devices, hooks) has happened; carries the host's pid */
         TOKEN_GO,         /* everything outside is in place: go on to the payload */
 };
 

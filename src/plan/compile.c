@@ -10,6 +10,7 @@
 #include "plan/masks.h"
 #include "plan/mounts.h"
 #include "plan/namespaces.h"
+#include "plan/net_devices.h"
 #include "plan/process.h"
 #include "plan/rootfs.h"
 #include "plan/seccomp.h"
@@ -33,13 +34,16 @@ static int refuse_unsupported(struct compilation *c) {
 
         if (linux->intel_rdt)
                 return UNSUPPORTED(c->err, "linux.intelRdt", "Intel RDT is not supported yet");
-        if (linux->n_net_devices)
-                return UNSUPPORTED(c->err, "linux.netDevices", "moving network devices is not supported yet");
         if (linux->memory_policy)
                 return UNSUPPORTED(c->err, "linux.memoryPolicy", "memory policies are not supported yet");
         if (linux->personality)
                 return UNSUPPORTED(c->err, "linux.personality", "execution domains are not supported yet");
         return 0;
+}
+
+/* Few bundles have any; the others do not even touch that file's code. */
+static int net_devices_if_any(struct compilation *c) {
+        return c->request->config->linux->n_net_devices ? net_devices_compile(c) : 0;
 }
 
 /* A process in the container whose id on the host may write this program's file could replace it through /proc/PID/exe and wait for the
@@ -77,6 +81,7 @@ static int (*const parts[])(struct compilation *) = {
         devices_compile,
         masks_compile,
         sysctl_compile,
+        net_devices_if_any,
         process_compile,
         cgroup_compile,
         seccomp_compile,

@@ -25,7 +25,7 @@ teardown() {
 
 # What hangs fails with 124 or 137, and not when the whole run is given up.
 runtime() {
-        timeout --foreground -k 1 20 "$SAGE_RUNTIME" --root "$ROOT" "$@" 3>&-
+        timeout --foreground -k 1 20 "$SAGE_RUNTIME" --root "$ROOT" ${SAGE_LIBEXEC:+--libexec "$SAGE_LIBEXEC"} "$@" 3>&-
 }
 
 # detached CMD...: as bats' `run` sets $status and $output, but through a file, so that it ends when CMD ends.

@@ -18,6 +18,7 @@
 #define DEVICE(members) LINUX("\"devices\":[{\"path\":\"/dev/x\"," members "}]")
 #define RESOURCES(members) LINUX("\"resources\":{" members "}")
 #define USERNS(linux) ALL("", "", "," linux, ",{\"type\":\"user\"}")
+#define DEVICES(members) ALL("", "", ",\"netDevices\":{" members "}", ",{\"type\":\"network\"}")
 #define MAP "[{\"containerID\":0,\"hostID\":100000,\"size\":65536}]"
 #define MAPS "\"uidMappings\":" MAP ",\"gidMappings\":" MAP
 #define HUGE_UID "\"uidMappings\":[{\"containerID\":5,\"hostID\":100000,\"size\":4294967295}],\"gidMappings\":" MAP
@@ -69,7 +70,23 @@ static const struct row refused[] = {
           ALL("", ",\"hostname\":\"0123456789012345678901234567890123456789012345678901234567890123x\"", "", ",{\"type\":\"uts\"}"),
           "hostname", "at most 64 bytes, found 65", INVALID },
         { "RDT", LINUX("\"intelRdt\":{}"), "linux.intelRdt", "not supported", UNSUPPORTED },
-        { "a network device", LINUX("\"netDevices\":{\"eth0\":{}}"), "linux.netDevices", "not supported", UNSUPPORTED },
+        { "a network device for the host", LINUX("\"netDevices\":{\"eth0\":{}}"), "linux.netDevices", "needs a \"network\" namespace", INVALID },
+        { "a network device for a user", DEVICES("\"eth0\":{}"), "linux.netDevices", "rootless", UNSUPPORTED, &user_host },
+        { "a network device's name too long", DEVICES("\"0123456789abcdef\":{}"), "linux.netDevices[\"0123456789abcdef\"]", "1 to 15", INVALID },
+        { "one with a slash", DEVICES("\"a/b\":{}"), "linux.netDevices[\"a/b\"]", "without '/'", INVALID },
+        { "one with a colon", DEVICES("\"a:b\":{}"), "linux.netDevices[\"a:b\"]", "':'", INVALID },
+        { "one with a blank", DEVICES("\"a b\":{}"), "linux.netDevices[\"a b\"]", "blanks", INVALID },
+        { "one with a line's end", DEVICES("\"a\\n\":{}"), "linux.netDevices[\"a\\x0a\"]", "blanks", INVALID },
+        { "a template on the host", DEVICES("\"eth%d\":{}"), "linux.netDevices[\"eth%d\"]", "'%'", INVALID },
+        { "this directory", DEVICES("\".\":{}"), "linux.netDevices[\".\"]", "name of a network device", INVALID },
+        { "the directory above", DEVICES("\"e\":{\"name\":\"..\"}"), "linux.netDevices[\"e\"].name", "found \"..\"", INVALID },
+        { "the host's lo", DEVICES("\"lo\":{\"name\":\"e\"}"), "linux.netDevices[\"lo\"]", "cannot leave", INVALID },
+        { "the container's lo", DEVICES("\"e\":{\"name\":\"lo\"}"), "linux.netDevices[\"e\"].name", "lo of its own", INVALID },
+        { "a long name inside", DEVICES("\"e\":{\"name\":\"0123456789abcdef\"}"), "linux.netDevices[\"e\"].name", "1 to 15", INVALID },
+        { "a bad name inside", DEVICES("\"e\":{\"name\":\"a/b\"}"), "linux.netDevices[\"e\"].name", "found \"a/b\"", INVALID },
+        { "another template", DEVICES("\"e\":{\"name\":\"a%s\"}"), "linux.netDevices[\"e\"].name", "at most one \"%d\"", INVALID },
+        { "two in a template", DEVICES("\"e\":{\"name\":\"a%d%d\"}"), "linux.netDevices[\"e\"].name", "at most one \"%d\"", INVALID },
+        { "two network devices of one name", DEVICES("\"a\":{\"name\":\"e\"},\"e\":{}"), "linux.netDevices[\"e\"]", "and so is a", INVALID },
         { "a memory policy", LINUX("\"memoryPolicy\":{\"mode\":\"MPOL_DEFAULT\"}"), "linux.memoryPolicy", "not supported", UNSUPPORTED },
         { "a personality", LINUX("\"personality\":{\"domain\":\"LINUX32\"}"), "linux.personality", "not supported", UNSUPPORTED },
         { "a Sage rule", TOP("\"annotations\":{\"a\":\"b\",\"sage.sandbox.network.mode\":\"none\"}"),
@@ -327,6 +344,23 @@ static struct plan_plan *must_compile(const char *text, const struct facts_facts
         return plan;
 }
 
+static void network_devices_keep_their_name_or_get_another(void **state) {
+        const struct plan_plan *plan = must_compile(DEVICES("\"eth1\":{},\"e-th.2\":{\"name\":\"\"},\"0123456789abcde\":{\"name\":\"net%d\"},"
+                                                            "\"x\":{\"name\":\"net%d\"}"), &root_host);
+
+        (void)state;
+        assert_int_equal(plan->n_net_devices, 4);
+        assert_string_equal(plan->net_devices[0].name, "0123456789abcde");
+        assert_string_equal(plan->net_devices[0].inside, "net%d");
+        assert_string_equal(plan->net_devices[1].name, "e-th.2");
+        assert_null(plan->net_devices[1].inside);
+        assert_string_equal(plan->net_devices[2].name, "eth1");
+        assert_null(plan->net_devices[2].inside);
+        assert_string_equal(plan->net_devices[3].inside, "net%d");
+        plan = must_compile(ALL("", "", ",\"netDevices\":{\"e\":{}}", ",{\"type\":\"network\",\"path\":\"/n\"}"), &root_host);
+        assert_int_equal(plan->n_net_devices, 1);
+}
+
 static void who_writes_the_id_maps(void **state) {
         struct plan_plan *plan;
 
@@ -582,6 +616,7 @@ int main(void) {
                 TEST(every_bad_request_is_refused_by_the_name_of_its_field),
                 TEST(a_config_that_was_never_json_is_checked_as_well),
                 TEST(more_ranges_than_the_kernel_reads_are_refused),
+                TEST(network_devices_keep_their_name_or_get_another),
                 TEST(who_writes_the_id_maps),
                 TEST(the_binary_is_protected_where_somebody_could_write_it),
                 TEST(nodes_are_bound_where_mknod_is_impossible),
