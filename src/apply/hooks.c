@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <poll.h>
+#include <stdbool.h>
 #include <signal.h>
 #include <stdio.h>
 #include <sys/prctl.h>
@@ -38,6 +39,29 @@ static int fill_pipe(const char *state, size_t size, int *ret_read_end, const ch
         return 0;
 }
 
+static int open_output(const char *path, const char *which, int *ret, struct error *err) {
+        if (!path)
+                return 0;
+        *ret = open(path, O_WRONLY | O_CREAT | O_APPEND | O_NOCTTY | O_CLOEXEC, 0600);
+        return *ret < 0 ? fail_errno(err, CODE_LAUNCH_FAILED, errno, which, "cannot open %s", path) : 0;
+}
+
+int hook_output_open(const char *out, const char *err_path, struct hook_output *ret, struct error *err) {
+        int r = open_output(out, "annotations[\"run.oci.hooks.stdout\"]", &ret->out, err);
+
+        return r < 0 ? r : open_output(err_path, "annotations[\"run.oci.hooks.stderr\"]", &ret->err, err);
+}
+
+void hook_output_close(struct hook_output *output) {
+        close_fd(&output->out);
+        close_fd(&output->err);
+}
+
+/* dup2(2) of a descriptor on itself would leave it close-on-exec; none of ours has the number of a standard stream (main.c). */
+static bool redirect(const struct hook_output *output) {
+        return (output->out < 0 || dup2(output->out, STDOUT_FILENO) >= 0) && (output->err < 0 || dup2(output->err, STDERR_FILENO) >= 0);
+}
+
 /* In the forked hook. Its own process group, so that a timeout reaches what it started; the usual umask, because the child that builds
  * the container has none; and no descriptor of our caller's, ours being close-on-exec anyway. */
 __attribute__((noreturn))
@@ -55,7 +79,7 @@ static void become_hook(const struct oci_hook *hook, int input, pid_t parent, co
         umask(022);
         if (context->directory)
                 (void)!chdir(context->directory);
-        if (dup2(input, STDIN_FILENO) >= 0 && syscall(SYS_close_range, 3, ~0u, 0) == 0)
+        if (dup2(input, STDIN_FILENO) >= 0 && redirect(&context->output) && syscall(SYS_close_range, 3, ~0u, 0) == 0)
                 execve(hook->path, (char *const *)args, (char *const *)env);
         dprintf(STDERR_FILENO, "sage-runtime: cannot execute the hook %s: %m\n", hook->path);
         _exit(127);

@@ -9,15 +9,14 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mount.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/un.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 
 #include "apply/container_path.h"
 #include "apply/dev.h"
 #include "base/fd.h"
+#include "base/fd_send.h"
 
 /* Names in a devpts are the kernel's alone, so once the directory is known to be one, "ptmx" in it is what it says (CVE-2025-52565: a bind
  * on /dev/pts had other files mounted as the console). The slave comes from the master, never from a path. */
@@ -93,65 +92,8 @@ int terminal_become(int slave, struct error *err) {
         return 0;
 }
 
-/* unix(7): sun_path holds 108 bytes. A longer path goes through a descriptor of its directory; a name alone always fits (NAME_MAX 255 does
- * not, and then the kernel could not have bound it either, but by the same trick with a shorter name). */
-static int socket_address(const char *path, int *ret_dir, struct sockaddr_un *ret_address, struct error *err) {
-        const char *slash = strrchr(path, '/');
-        _cleanup_close_ int dir = -1;
-        char parent[4096];
-
-        *ret_address = (struct sockaddr_un){ .sun_family = AF_UNIX };
-        if (strlen(path) < sizeof ret_address->sun_path) {
-                memcpy(ret_address->sun_path, path, strlen(path) + 1);
-                return 0;
-        }
-        if (!slash || snprintf(parent, sizeof parent, "%.*s/", (int)(slash - path), path) >= (int)sizeof parent)
-                return fail_errno(err, CODE_USAGE, ENAMETOOLONG, path, "cannot connect to the console socket");
-        dir = open(parent, O_PATH | O_DIRECTORY | O_CLOEXEC);
-        if (dir < 0)
-                return fail_errno(err, CODE_LAUNCH_FAILED, errno, path, "cannot open the directory of the console socket");
-        if (snprintf(ret_address->sun_path, sizeof ret_address->sun_path, "%s/%s", fd_path(dir).path, slash + 1) >=
-                (int)sizeof ret_address->sun_path)
-                return fail_errno(err, CODE_USAGE, ENAMETOOLONG, path, "cannot connect to the console socket");
-        *ret_dir = take_fd(&dir);
-        return 0;
-}
-
-/* An engine accepts at once. Until it does, the container is locked. */
-enum { CONSOLE_WAIT_S = 10 };
-
-static int nobody_answers(const char *socket_path, struct error *err) {
-        return fail(err, CODE_TIMEOUT, ETIMEDOUT, socket_path, "nobody accepts the terminal at the console socket within %d s",
-                    CONSOLE_WAIT_S);
-}
-
 int terminal_send(const char *socket_path, int master, struct error *err) {
-        union {
-                struct cmsghdr header;
-                char space[CMSG_SPACE(sizeof(int))];
-        } control = { 0 };
         static const char name[] = "/dev/ptmx"; /* what runc sends with it; receivers want at least a byte */
-        struct iovec data = { (void *)name, sizeof name - 1 };
-        struct msghdr message = { .msg_iov = &data, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof control };
-        _cleanup_close_ int dir = -1, fd = fd_impatient_socket(CONSOLE_WAIT_S);
-        struct sockaddr_un address;
-        ssize_t n;
-        int r;
 
-        if (fd < 0)
-                return fail_errno(err, CODE_LAUNCH_FAILED, -fd, socket_path, "cannot make a socket");
-        r = socket_address(socket_path, &dir, &address, err);
-        if (r < 0)
-                return r;
-        if (connect(fd, (struct sockaddr *)&address, sizeof address) < 0)
-                return errno == EAGAIN ? nobody_answers(socket_path, err)
-                                       : fail_errno(err, CODE_LAUNCH_FAILED, errno, socket_path, "cannot connect to the console socket");
-        control.header = (struct cmsghdr){ .cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS, .cmsg_len = CMSG_LEN(sizeof(int)) };
-        memcpy(CMSG_DATA(&control.header), &master, sizeof master);
-        do
-                n = sendmsg(fd, &message, MSG_NOSIGNAL);
-        while (n < 0 && errno == EINTR);
-        if (n < 0 && errno == EAGAIN)
-                return nobody_answers(socket_path, err);
-        return n < 0 ? fail_errno(err, CODE_LAUNCH_FAILED, errno, socket_path, "cannot send the terminal to the console socket") : 0;
+        return fd_send(socket_path, "the console socket", NULL, name, sizeof name - 1, master, err);
 }

@@ -29,6 +29,10 @@ int terminal_send(const char *socket_path, int master, struct error *err);
 /* In the parent: gives MASTER the size of the terminal that is one of our fds 0 to 2, if any is. */
 void terminal_take_size(int master);
 
+/* In the parent, before the program runs: its terminal as the relay will want it. A pipe or file for stdout gets lines as the program ended
+ * them, "\n" and not "\r\n", as with runc; a terminal there needs both. */
+void terminal_settle(int master);
+
 /* Foreground use without a console socket: fds 0 and 1 on one side, the master on the other, whatever 0 and 1 are. The caller polls:
  *
  *     terminal_relay_start(&r, master, err);
@@ -55,6 +59,8 @@ struct terminal_relay {
         bool raw; /* SAVED is what fd 0 was like before */
         struct termios saved;
         char last_typed;
+        bool ended;          /* fd 0 has, and the payload was told so while */
+        tcflag_t ended_mode; /* the terminal had this for ICANON */
 };
 
 /* Puts fd 0 into raw mode where it is a terminal, and takes over its size. MASTER becomes non-blocking. */

@@ -88,6 +88,16 @@ void terminal_take_size(int master) {
                 }
 }
 
+void terminal_settle(int master) {
+        struct termios line;
+
+        terminal_take_size(master);
+        if (isatty(STDOUT_FILENO) || tcgetattr(master, &line) < 0)
+                return;
+        line.c_oflag &= ~(tcflag_t)ONLCR;
+        (void)tcsetattr(master, TCSANOW, &line);
+}
+
 void terminal_relay_resize(struct terminal_relay *r) {
         terminal_take_size(r->master);
 }
@@ -134,14 +144,22 @@ size_t terminal_relay_pollfds(struct terminal_relay *r, struct pollfd fds[3]) {
 }
 
 /* The end of a pipe or file as fd 0 is told to the payload as a terminal tells it: the VEOF character, twice where a line is unfinished
- * (termios(3)); in raw mode there is no such thing. */
+ * (termios(3)). A shell that edits lines switches off ICANON for its prompt and on again for its commands, takes VEOF for the end itself,
+ * and each switch makes the terminal forget what it was told; so it is told again after each. */
 static void send_eof(struct terminal_relay *r) {
         struct termios line;
+        int n = r->last_typed == '\n' ? 1 : 2;
 
-        if (r->raw || tcgetattr(r->master, &line) < 0 || !(line.c_lflag & ICANON))
+        if (r->raw || r->master < 0 || tcgetattr(r->master, &line) < 0 || line.c_cc[VEOF] == _POSIX_VDISABLE)
                 return;
-        for (int n = r->last_typed == '\n' ? 1 : 2; n > 0 && has_room(&r->typed); n--)
+        if (r->ended && (line.c_lflag & ICANON) == r->ended_mode)
+                return;
+        if (r->ended || !(line.c_lflag & ICANON))
+                n = 1;
+        for (; n > 0 && has_room(&r->typed); n--)
                 r->typed.data[r->typed.end++] = (char)line.c_cc[VEOF];
+        r->ended = true;
+        r->ended_mode = line.c_lflag & ICANON;
 }
 
 static void read_input(struct terminal_relay *r) {
@@ -191,6 +209,8 @@ int terminal_relay_step(struct terminal_relay *r, const struct pollfd fds[3], st
                 result = read_master(r, err);
                 if (result < 0)
                         return result;
+                if (r->ended) /* what it printed may be the prompt of a shell that has just switched */
+                        send_eof(r);
         }
         if (!is_empty(&r->shown))
                 write_output(r);

@@ -1,10 +1,9 @@
 #define _GNU_SOURCE
 #include "base/fd.h"
 
+#include <fcntl.h>
 #include <stdlib.h>
-#include <sys/socket.h>
 #include <sys/syscall.h>
-#include <sys/time.h>
 
 static int by_number(const void *a, const void *b) {
         return *(const int *)a - *(const int *)b;
@@ -24,13 +23,21 @@ int fd_keep_only(unsigned from, int *keep, size_t n) {
         return syscall(SYS_close_range, from, ~0u, 0) < 0 ? -errno : 0;
 }
 
-int fd_impatient_socket(int seconds) {
-        const struct timeval wait = { .tv_sec = seconds };
-        _cleanup_close_ int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+int fd_reserve(unsigned first, unsigned n) {
+        for (unsigned fd = first; n > 0; fd++, n--) {
+                _cleanup_close_ int null = -1;
 
-        if (fd < 0 || setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &wait, sizeof wait) < 0)
-                return -errno;
-        return take_fd(&fd);
+                if (fcntl((int)fd, F_GETFD) >= 0)
+                        continue;
+                null = open("/dev/null", O_RDWR | O_CLOEXEC);
+                if (null < 0)
+                        return -errno;
+                if (null == (int)fd)
+                        (void)take_fd(&null);
+                else if (dup3(null, (int)fd, O_CLOEXEC) < 0)
+                        return -errno;
+        }
+        return 0;
 }
 
 struct fd_path fd_path(int fd) {

@@ -34,9 +34,9 @@ static inline int take_fd(int *fd) {
 /* Closes every descriptor from FROM on but the N in KEEP, which it sorts; -1 stands for none (close_range(2)). 0 or a negative errno. */
 int fd_keep_only(unsigned from, int *keep, size_t n);
 
-/* A Unix stream socket whose connect(2) and sendmsg(2) fail with EAGAIN after SECONDS, where nobody accepts or reads on the other side and
- * they would wait without end (socket(7), SO_SNDTIMEO). The descriptor, or a negative errno. */
-int fd_impatient_socket(int seconds);
+/* Opens /dev/null, close-on-exec, for each of the N numbers from FIRST on that is free: what is opened later never gets one of them. 0 or a
+ * negative errno. */
+int fd_reserve(unsigned first, unsigned n);
 
 /* "/proc/self/fd/N", for the system calls that take only a path. */
 struct fd_path { char path[sizeof "/proc/self/fd/" + 10]; };

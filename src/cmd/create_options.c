@@ -27,12 +27,16 @@ static int check_possible(const struct plan_plan *plan, struct error *err) {
 }
 
 struct launch_request create_request(const struct invocation *invocation, const struct create_options *options, const struct plan_plan *plan) {
+        const struct activation activation = activation_read();
+
         return (struct launch_request){
                 .plan = plan,
                 .root = invocation->root,
                 .console_socket = options->console_socket,
                 .pid_file = options->pid_file,
-                .preserve_fds = options->preserve_fds,
+                .pidfd_socket = options->pidfd_socket,
+                .preserve_fds = options->preserve_fds + activation.n_fds,
+                .activation = activation,
         };
 }
 

@@ -6,7 +6,7 @@
 
 struct create_options {
         struct bundle_options bundle;
-        const char *console_socket, *pid_file;
+        const char *console_socket, *pid_file, *pidfd_socket;
         unsigned preserve_fds;
         bool detach, keep;
 };
@@ -16,6 +16,7 @@ struct create_options {
         { "config", 'f', OPTION_TEXT, offsetof(struct create_options, bundle.config), "another file than config.json in the bundle" },             \
         { "console-socket", 0, OPTION_TEXT, offsetof(struct create_options, console_socket), "Unix socket that gets the terminal's master" },      \
         { "pid-file", 0, OPTION_TEXT, offsetof(struct create_options, pid_file), "file for the pid of the container's process" },                  \
+        { "pidfd-socket", 0, OPTION_TEXT, offsetof(struct create_options, pidfd_socket), "Unix socket that gets a pidfd of that process" },        \
         { "preserve-fds", 0, OPTION_NUMBER, offsetof(struct create_options, preserve_fds), "how many descriptors from 3 on the container gets" },  \
         { "no-pivot", 0, OPTION_FLAG, offsetof(struct create_options, bundle.no_pivot), "no pivot_root(2): for a root file system on a ramdisk" }, \
         { "no-new-keyring", 0, OPTION_FLAG, offsetof(struct create_options, bundle.no_new_keyring), "keep the caller's session keyring" },         \

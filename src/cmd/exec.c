@@ -25,6 +25,7 @@ static const struct option_row options[] = {
         { "cgroup", 0, OPTION_TEXT, offsetof(struct exec_options, cgroup), "cgroup below the container's own to run in" },
         { "console-socket", 0, OPTION_TEXT, offsetof(struct exec_options, console_socket), "Unix socket that gets the terminal's master" },
         { "pid-file", 0, OPTION_TEXT, offsetof(struct exec_options, pid_file), "file for the pid of the new process" },
+        { "pidfd-socket", 0, OPTION_TEXT, offsetof(struct exec_options, pidfd_socket), "Unix socket that gets a pidfd of the new process" },
         { "ignore-paused", 0, OPTION_FLAG, offsetof(struct exec_options, ignore_paused), "wait until a paused container is resumed" },
         { "preserve-fds", 0, OPTION_NUMBER, offsetof(struct exec_options, preserve_fds), "how many descriptors from 3 on the process gets" },
 };
@@ -43,7 +44,7 @@ static int join_container(struct invocation *invocation, const struct exec_optio
                           struct error *err) {
         _cleanup_container_ struct container container = CONTAINER_CLOSED;
         struct join_request request = { .cgroup = o->cgroup, .console_socket = o->console_socket, .pid_file = o->pid_file,
-                                        .preserve_fds = o->preserve_fds };
+                                        .pidfd_socket = o->pidfd_socket, .activation = activation_read() };
         _cleanup_close_ int init = -1;
         struct filter_program filter;
         struct plan_process *process;
@@ -65,6 +66,7 @@ static int join_container(struct invocation *invocation, const struct exec_optio
             (plan.filter && (r = container_load_filter(invocation->arena, &container, &filter, err)) < 0) ||
             (plan.protect_binary && (r = protect_binary(invocation->argv, err)) < 0))
                 return r;
+        request.preserve_fds = o->preserve_fds + request.activation.n_fds;
         request.plan = &plan;
         request.process = process;
         request.filter = plan.filter ? &filter : NULL;
@@ -85,7 +87,7 @@ static int run(struct invocation *invocation, int argc, char **argv, int *ret_st
             (r = join_container(invocation, &o, operands, &joined, err)) < 0)
                 return r;
         *ret_status = 0;
-        return o.detach ? 0 : foreground_wait(&foreground, joined.pidfd, joined.console, ret_status, err);
+        return o.detach ? 0 : foreground_wait(&foreground, joined.pidfd, joined.console, NULL, ret_status, err);
 }
 
 const struct command command_exec = {

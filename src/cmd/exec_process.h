@@ -4,7 +4,7 @@
 #include "cmd/command.h"
 
 struct exec_options {
-        const char *process, *cwd, *user, *selinux, *apparmor, *cgroup, *console_socket, *pid_file;
+        const char *process, *cwd, *user, *selinux, *apparmor, *cgroup, *console_socket, *pid_file, *pidfd_socket;
         struct text_list env, caps, groups;
         bool tty, detach, no_new_privileges, ignore_paused;
         unsigned preserve_fds;

@@ -22,7 +22,7 @@ static int end_ours(struct arena *arena, struct container *container, struct err
 
 static int stay(struct invocation *invocation, const struct create_options *o, struct foreground *foreground, struct launched *launched, int *ret_status,
                 struct error *err) {
-        int r = foreground_wait(foreground, launched->pidfd, launched->console, ret_status, err);
+        int r = foreground_wait(foreground, launched->pidfd, launched->console, &launched->notify, ret_status, err);
 
         if (o->keep)
                 return r;
@@ -49,6 +49,7 @@ static int run(struct invocation *invocation, int argc, char **argv, int *ret_st
             (!o.detach && (r = foreground_begin(&foreground, err)) < 0))
                 return r;
         request = create_request(invocation, &o, plan);
+        request.detach = o.detach;
         if ((r = launch(invocation->arena, &request, &launched, err)) < 0)
                 return r;
         create_warn(plan);

@@ -22,7 +22,7 @@ static int run(struct invocation *invocation, int argc, char **argv, int *ret_st
         if (status != OCI_STATUS_CREATED)
                 return fail(err, CODE_INVALID_STATE, EINVAL, "", "cannot start a container that is %s", spec_enum_name(&oci_status_enum, status));
         *ret_status = 0;
-        return launch_start(invocation->arena, &container, err);
+        return launch_start(invocation->arena, &container, activation_read().notify, err);
 }
 
 const struct command command_start = { "start", "ID", "let the program of a created container go", run, NULL, 0, 1, OPTIONS_ANYWHERE };

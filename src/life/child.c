@@ -103,7 +103,7 @@ static int enter_root(struct child *child, int *ret_slave, struct error *err) {
             (r = make_terminal(child, root, ret_slave, err)) < 0)
                 return r;
         if (plan->hooks) {
-                const struct hook_context context = { child->creating.text, child->creating.size, plan->bundle, NULL };
+                const struct hook_context context = { child->creating.text, child->creating.size, plan->bundle, NULL, child->hook_output, NULL };
 
                 if ((r = hooks_run("createContainer", plan->hooks->create_container, plan->hooks->n_create_container, &context, err)) < 0)
                         return r;
@@ -119,7 +119,7 @@ static int enter_root(struct child *child, int *ret_slave, struct error *err) {
  * made either a symlink to /proc/self/fd/N/../.., which leads to the host's tree from any directory of ours or of our caller's
  * (CVE-2024-21626). */
 static int forget_host(const struct child *child, struct error *err) {
-        int needed[] = { child->sync.child, child->gate, child->payload.proc };
+        int needed[] = { child->sync.child, child->gate, child->payload.proc, child->hook_output.out, child->hook_output.err };
         int r = fd_keep_only(child->first_kept, needed, ELEMENTSOF(needed));
 
         return r < 0 ? fail_errno(err, CODE_LAUNCH_FAILED, -r, "", "cannot close the descriptors that lead to the host") : 0;
@@ -172,11 +172,12 @@ static int become_container(struct child *child, struct error *err) {
                 return r;
 
         if (plan->hooks) {
-                const struct hook_context context = { child->created.text, child->created.size, NULL, child->payload.env };
+                const struct hook_context context = { child->created.text, child->created.size, NULL, child->payload.env, child->hook_output, NULL };
 
                 if ((r = hooks_run("startContainer", plan->hooks->start_container, plan->hooks->n_start_container, &context, err)) < 0)
                         return r;
         }
+        hook_output_close(&child->hook_output); /* files of the host's */
         return payload_exec(&child->payload, child->sync.child, err);
 }
 

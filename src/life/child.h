@@ -2,6 +2,7 @@
  * parent could have; what it does is the plan, in order. */
 #pragma once
 
+#include "apply/hooks.h"
 #include "apply/namespaces.h"
 #include "life/payload.h"
 #include "life/sync.h"
@@ -18,6 +19,7 @@ struct child {
         struct sync sync;
         struct payload payload;
         struct hook_document creating, created; /* "status" of createContainer and of startContainer hooks */
+        struct hook_output hook_output;
         int *kept;                              /* the descriptors that the child needs; all others from first_kept on it closes */
         size_t n_kept;
         unsigned first_kept;

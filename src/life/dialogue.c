@@ -28,7 +28,7 @@ static int take_console(struct dialogue *dialogue, int *fd, struct error *err) {
                 return terminal_send(dialogue->console_socket, *fd, err);
         close_fd(&dialogue->console);
         dialogue->console = take_fd(fd);
-        terminal_take_size(dialogue->console); /* now, so that the program finds it so from its first instruction on */
+        terminal_settle(dialogue->console); /* now, so that the program finds it so from its first instruction on */
         return 0;
 }
 

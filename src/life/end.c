@@ -9,7 +9,7 @@
 
 int end(struct arena *arena, struct container *container, struct error *err) {
         struct plan_plan plan = { 0 };
-        struct hook_context context;
+        _cleanup_hook_context_ struct hook_context context = HOOK_CONTEXT_EMPTY;
         int r;
 
         /* A create that was killed before it wrote the plan has run no hooks either; a plan that is damaged must not keep the rest here. */

@@ -162,7 +162,8 @@ static int see_off(struct join *j, const struct joined *joined, struct dialogue 
         /* The container's user namespace has no CAP_SYS_RESOURCE over us; its runtime may have. */
         if (j->namespaces & CLONE_NEWUSER && (r = rlimits_set_of(joined->pid, j->request->process, err)) < 0)
                 return r;
-        if ((r = pid_file_write(j->request->pid_file, joined->pid, err)) < 0)
+        if ((r = pidfd_send(j->request->pidfd_socket, "--pidfd-socket", "setns", joined->pidfd, err)) < 0 ||
+            (r = pid_file_write(j->request->pid_file, joined->pid, err)) < 0)
                 return r;
         sync_tell(j->sync.runtime, TOKEN_GO, 0);
         return dialogue_until(dialogue, REPORT_GONE, err);
@@ -190,6 +191,7 @@ int join(struct arena *arena, const struct container *container, int init, const
                 return fail_errno(err, CODE_LAUNCH_FAILED, errno, "", "cannot mark inherited descriptors close-on-exec");
         j.namespaces = namespaces_of(request->plan->namespaces);
         payload_prepare(arena, request->process, request->filter, request->filter ? request->plan->filter->flags : 0, &j.payload);
+        activation_tell(arena, &request->activation, &j.payload);
         if ((r = open_cgroup(&j, err)) == 0 && (r = sync_open(&j.sync, err)) == 0 && (r = clone_into(&j, &joined, err)) == 0) {
                 dialogue.socket = j.sync.runtime;
                 dialogue.pid = joined.pid;

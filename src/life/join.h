@@ -6,6 +6,7 @@
 
 #include "base/arena.h"
 #include "base/error.h"
+#include "life/activation.h"
 #include "life/state.h"
 #include "spec/plan.h"
 
@@ -14,8 +15,9 @@ struct join_request {
         const struct plan_process *process; /* what to run */
         const struct filter_program *filter;
         const char *cgroup;                 /* --cgroup: below the container's own cgroup; NULL: in it */
-        const char *console_socket, *pid_file;
-        unsigned preserve_fds;
+        const char *console_socket, *pid_file, *pidfd_socket;
+        unsigned preserve_fds;              /* the descriptors of ACTIVATION among them */
+        struct activation activation;
 };
 
 struct joined {

@@ -23,10 +23,12 @@
 #include "libocispec/spec.h"
 #include "life/child.h"
 #include "life/dialogue.h"
+#include "life/end.h"
 #include "life/gate.h"
 #include "life/pid_file.h"
 #include "life/release.h"
 #include "life/sync.h"
+#include "plan/annotations.h"
 
 enum { STATUS_SCHEMA = 1 };
 
@@ -43,14 +45,26 @@ struct launch {
         bool hooked; /* hooks outside have begun: from here on a failure owes them poststop */
 };
 
+static int open_hook_output(const struct container *container, struct hook_output *ret, struct error *err) {
+        const struct status_status *s = &container->status;
+
+        return hook_output_open(annotation_find(s->annotations, s->n_annotations, "run.oci.hooks.stdout"),
+                                annotation_find(s->annotations, s->n_annotations, "run.oci.hooks.stderr"), ret, err);
+}
+
 int launch_hook_context(struct arena *arena, const struct container *container, enum oci_status status, struct hook_context *ret, struct error *err) {
         struct oci_state state = container_describe(arena, container, status);
+        struct hook_context context = HOOK_CONTEXT_EMPTY;
         _cleanup_str_ struct str text = { 0 };
-        int r = spec_encode(&oci_state_type, &state, &text, 0, err);
+        int r;
 
-        if (r == 0)
-                *ret = (struct hook_context){ .state = arena_strndup(arena, text.text, text.size), .state_size = text.size, .directory = state.bundle };
-        return r;
+        if ((r = spec_encode(&oci_state_type, &state, &text, 0, err)) < 0 || (r = open_hook_output(container, &context.output, err)) < 0)
+                return r;
+        context.state = arena_strndup(arena, text.text, text.size);
+        context.state_size = text.size;
+        context.directory = state.bundle;
+        *ret = context;
+        return 0;
 }
 
 /* ---- before the clone ---- */
@@ -103,6 +117,22 @@ static int acquire_cgroup(struct launch *l, struct error *err) {
         return cgroup_create(claim->path, cgroup, &claim->ours, &l->cgroup, err);
 }
 
+/* The program's own socket, where somebody waits to be notified; an engine that has arranged for that itself says so in the environment. */
+static int prepare_notify(struct launch *l, struct error *err) {
+        const char *manager = l->request->activation.notify;
+        struct container *c = &l->result.container;
+        int r;
+
+        if (!manager || !payload_add_variable(&l->child.payload, NOTIFY_VARIABLE))
+                return 0;
+        if ((r = notify_prepare(l->arena, c->dir, l->plan, &l->plan, err)) < 0)
+                return r;
+        l->child.plan = l->plan;
+        c->status.notify = true;
+        c->status.has |= STATUS_STATUS_HAS_NOTIFY;
+        return l->request->wait_for_start ? 0 : notify_open(c->dir, manager, &l->result.notify, err);
+}
+
 static int make_hook_document(struct launch *l, enum oci_status status, struct hook_document *ret, struct error *err) {
         struct oci_state state = container_describe(l->arena, &l->result.container, status);
         struct str text = { 0 };
@@ -140,12 +170,14 @@ static int open_sources(struct launch *l, struct error *err) {
 static void list_kept(struct launch *l) {
         struct child *child = &l->child;
         size_t n_sources = child->sources ? l->plan->n_mounts : 0;
-        int *kept = arena_array(l->arena, int, 2 + child->joins.n + n_sources);
+        int *kept = arena_array(l->arena, int, 4 + child->joins.n + n_sources);
 
         child->kept = kept;
         child->first_kept = 3 + l->request->preserve_fds;
         *kept++ = child->sync.child;
         *kept++ = child->gate;
+        *kept++ = child->hook_output.out;
+        *kept++ = child->hook_output.err;
         for (unsigned i = 0; i < child->joins.n; i++)
                 *kept++ = child->joins.items[i].fd;
         for (size_t i = 0; i < n_sources; i++)
@@ -169,8 +201,12 @@ static int prepare_child(struct launch *l, struct error *err) {
         child->rendezvous = child->documented || plan->n_net_devices;
         payload_prepare(l->arena, plan->process, plan->filter ? &l->filter : NULL, plan->filter ? plan->filter->flags : 0,
                         &child->payload);
+        activation_tell(l->arena, &l->request->activation, &child->payload);
+        if ((r = prepare_notify(l, err)) < 0)
+                return r;
         if (child->documented && ((r = make_hook_document(l, OCI_STATUS_CREATING, &child->creating, err)) < 0 ||
-                                  (r = make_hook_document(l, OCI_STATUS_CREATED, &child->created, err)) < 0))
+                                  (r = make_hook_document(l, OCI_STATUS_CREATED, &child->created, err)) < 0 ||
+                                  (r = open_hook_output(&l->result.container, &child->hook_output, err)) < 0))
                 return r;
         if ((r = open_sources(l, err)) < 0 || (r = namespaces_open(plan->namespaces, &child->joins, err)) < 0 ||
             (r = namespaces_check_own(plan, &child->joins, err)) < 0 || (r = sync_open(&child->sync, err)) < 0)
@@ -200,6 +236,7 @@ static int clone_child(struct launch *l, struct error *err) {
                 return r;
         close_fd(&l->child.sync.child);
         close_fd(&l->child.gate);
+        hook_output_close(&l->child.hook_output);
         drop_sources(l);
         l->dialogue = (struct dialogue){ .socket = l->child.sync.runtime, .console_socket = l->request->console_socket,
                                          .container = &l->result.container, .filter = l->plan->filter, .arena = l->arena,
@@ -227,7 +264,7 @@ static int claim_init(struct launch *l, struct error *err) {
 
 static int run_outer_hooks(struct launch *l, struct error *err) {
         const struct oci_hooks *hooks = l->plan->hooks;
-        struct hook_context context;
+        _cleanup_hook_context_ struct hook_context context = HOOK_CONTEXT_EMPTY;
         int r;
 
         if ((r = launch_hook_context(l->arena, &l->result.container, OCI_STATUS_CREATING, &context, err)) < 0)
@@ -251,8 +288,15 @@ static int serve_namespaces(struct launch *l, struct error *err) {
         return 0;
 }
 
+static int send_pidfd(const struct launch *l, struct error *err) {
+        const char *receiver = annotation_find(l->plan->annotations, l->plan->n_annotations, "run.oci.pidfd_receiver");
+        int r = pidfd_send(l->request->pidfd_socket, "--pidfd-socket", "standard", l->result.pidfd, err);
+
+        return r < 0 ? r : pidfd_send(receiver, "annotations[\"run.oci.pidfd_receiver\"]", "standard", l->result.pidfd, err);
+}
+
 static int run_poststart(struct arena *arena, const struct container *container, const struct plan_plan *plan, struct error *err) {
-        struct hook_context context;
+        _cleanup_hook_context_ struct hook_context context = HOOK_CONTEXT_EMPTY;
         int r;
 
         if (!plan->hooks || plan->hooks->n_poststart == 0)
@@ -288,6 +332,8 @@ static int serve_child(struct launch *l, struct error *err) {
                 if (child->userns && (r = rlimits_set_of(l->result.pid, plan->process, err)) < 0)
                         return r;
         }
+        if ((r = send_pidfd(l, err)) < 0)
+                return r;
         return pid_file_write(l->request->pid_file, l->result.pid, err);
 }
 
@@ -305,6 +351,11 @@ static int go(struct launch *l, struct error *err) {
         sync_tell(l->child.sync.runtime, TOKEN_GO, 0);
         if ((r = dialogue_until(&l->dialogue, REPORT_GONE, err)) < 0)
                 return r;
+        l->hooked = true; /* it was there, whatever comes now */
+        if (l->request->detach && l->result.notify.inside >= 0) {
+                l->result.notify.main_pid = l->result.pid;
+                notify_wait(&l->result.notify, l->result.pidfd);
+        }
         return run_poststart(l->arena, c, l->plan, err);
 }
 
@@ -324,7 +375,7 @@ static int launch_steps(struct launch *l, struct error *err) {
 /* Undoes a failed launch. The first error is the one to tell; that the undoing failed too shows in its effect. */
 static void undo(struct launch *l, struct error *err) {
         struct container *c = &l->result.container;
-        struct hook_context context;
+        _cleanup_hook_context_ struct hook_context context = HOOK_CONTEXT_EMPTY;
         struct error second;
         int status;
 
@@ -345,13 +396,15 @@ static void undo(struct launch *l, struct error *err) {
 int launch(struct arena *arena, const struct launch_request *request, struct launched *ret, struct error *err) {
         struct launch l = {
                 .request = request, .plan = request->plan, .arena = arena, .result = LAUNCHED_NOTHING, .cgroup = -1,
-                .dialogue = { .socket = -1, .console = -1 }, .child = { .sync = SYNC_CLOSED, .gate = -1 },
+                .dialogue = { .socket = -1, .console = -1 }, .child = { .sync = SYNC_CLOSED, .gate = -1, .hook_output = HOOK_OUTPUT_OURS },
         };
         int r;
 
         /* Whatever our caller left open stays out of the container and of every hook, but the ones it asked to keep. */
         if (syscall(SYS_close_range, 3 + request->preserve_fds, ~0u, CLOSE_RANGE_CLOEXEC) < 0)
                 return fail_errno(err, CODE_LAUNCH_FAILED, errno, "", "cannot mark inherited descriptors close-on-exec");
+        if (request->preserve_fds && (r = fd_reserve(3, request->preserve_fds)) < 0)
+                return fail_errno(err, CODE_USAGE, -r, "--preserve-fds", "cannot keep %u descriptors", request->preserve_fds);
         if (l.plan->filter && (r = filter_build(arena, l.plan->filter->rules, &l.filter, err)) < 0)
                 return r;
         if ((r = container_create(request->root, l.plan->id, &l.result.container, err)) < 0)
@@ -363,6 +416,7 @@ int launch(struct arena *arena, const struct launch_request *request, struct lau
         namespaces_close(&l.child.joins);
         sync_close(&l.child.sync);
         close_fd(&l.child.gate);
+        hook_output_close(&l.child.hook_output);
         close_fd(&l.cgroup);
         if (r < 0) {
                 close_fd(&l.dialogue.console);
@@ -377,30 +431,47 @@ int launch(struct arena *arena, const struct launch_request *request, struct lau
 void launched_close(struct launched *launched) {
         close_fd(&launched->pidfd);
         close_fd(&launched->console);
+        notify_close(&launched->notify);
         container_close(&launched->container);
 }
 
 /* ---- start ---- */
 
-int launch_start(struct arena *arena, struct container *container, struct error *err) {
+/* The gate is open, and the program has its socket before it can look for it. */
+static int pass_gate(struct arena *arena, struct container *container, const struct plan_plan *plan, const char *notified,
+                     struct notify *notify, struct error *err) {
         const struct status_status *status = &container->status;
-        struct dialogue dialogue = { .socket = -1, .container = container, .arena = arena, .pid = status->init->pid, .console = -1 };
-        struct plan_plan plan = { 0 };
-        struct error second;
+        struct dialogue dialogue = { .socket = -1, .container = container, .filter = plan->filter, .arena = arena, .pid = status->init->pid,
+                                     .console = -1 };
         int r;
 
-        if ((status->poststart || status->listener) && (r = container_load_plan(arena, container, &plan, err)) < 0)
+        if (notified && status->notify && (r = notify_open(container->dir, notified, notify, err)) < 0)
                 return r;
-        dialogue.filter = plan.filter;
         if ((r = gate_connect(container->dir, &dialogue.socket, err)) < 0)
                 return r;
         container_unlock(container); /* hooks may take long, and kill must get through */
         r = dialogue_until(&dialogue, REPORT_GONE, err);
         close_fd(&dialogue.socket);
-        if (r < 0)
+        return r;
+}
+
+int launch_start(struct arena *arena, struct container *container, const char *notified, struct error *err) {
+        const struct status_status *status = &container->status;
+        _cleanup_notify_ struct notify notify = NOTIFY_NONE;
+        _cleanup_close_ int init = -1;
+        struct plan_plan plan = { 0 };
+        struct error second;
+        int r;
+
+        if (((status->poststart || status->listener) && (r = container_load_plan(arena, container, &plan, err)) < 0) ||
+            (r = pass_gate(arena, container, &plan, notified, &notify, err)) < 0)
                 return r;
+        if (notify.inside >= 0 && process_open(status->init->pid, status->init->start_time, &init) == 0) {
+                notify.main_pid = status->init->pid;
+                notify_wait(&notify, init);
+        }
         r = run_poststart(arena, container, &plan, err);
         if (r < 0 && container_lock(container, &second) == 0)
-                (void)release_kill(container, &second);
+                (void)end(arena, container, &second);
         return r;
 }

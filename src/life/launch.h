@@ -7,6 +7,8 @@
 #include "base/arena.h"
 #include "base/error.h"
 #include "apply/hooks.h"
+#include "life/activation.h"
+#include "life/notify.h"
 #include "life/state.h"
 #include "spec/plan.h"
 
@@ -14,9 +16,11 @@ struct launch_request {
         const struct plan_plan *plan;
         const char *root;           /* --root */
         const char *console_socket; /* NULL: the master comes back in struct launched */
-        const char *pid_file;
-        unsigned preserve_fds;
+        const char *pid_file, *pidfd_socket;
+        unsigned preserve_fds;      /* --preserve-fds and the descriptors of ACTIVATION together, from 3 on */
+        struct activation activation;
         bool wait_for_start;        /* create: the payload waits for `start` */
+        bool detach;                /* run: with a service manager to notify, until the payload says that it is ready */
 };
 
 struct launched {
@@ -24,16 +28,18 @@ struct launched {
         pid_t pid;
         int pidfd;
         int console;                /* master of the terminal, or -1 */
+        struct notify notify;       /* to be relayed while the runtime stays */
 };
-#define LAUNCHED_NOTHING { .container = CONTAINER_CLOSED, .pidfd = -1, .console = -1 }
+#define LAUNCHED_NOTHING { .container = CONTAINER_CLOSED, .pidfd = -1, .console = -1, .notify = NOTIFY_NONE }
 
 /* On failure everything that was acquired has been released again (err->effect says if that failed). */
 int launch(struct arena *arena, const struct launch_request *request, struct launched *ret, struct error *err);
 void launched_close(struct launched *launched);
 #define _cleanup_launched_ __attribute__((cleanup(launched_close)))
 
-/* Lets a created container go: connects to its gate, hears how the exec went, runs the poststart hooks. */
-int launch_start(struct arena *arena, struct container *container, struct error *err);
+/* Lets a created container go: connects to its gate, hears how the exec went, relays what the program says to NOTIFIED (NOTIFY_SOCKET, or
+ * NULL) until it is ready, and runs the poststart hooks. When one of those fails the container is deleted. */
+int launch_start(struct arena *arena, struct container *container, const char *notified, struct error *err);
 
 /* What hooks outside the container get: its state document, and the bundle to start in. The text lives in ARENA. */
 int launch_hook_context(struct arena *arena, const struct container *container, enum oci_status status, struct hook_context *ret, struct error *err);

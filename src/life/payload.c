@@ -24,9 +24,19 @@ static const char default_path[] = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/us
 void payload_prepare(struct arena *arena, const struct plan_process *process, const struct filter_program *filter, uint64_t filter_flags,
                      struct payload *ret) {
         *ret = (struct payload){ .process = process, .n_env = process->n_env, .filter = filter, .filter_flags = filter_flags, .proc = -1 };
-        ret->env = arena_array(arena, const char *, process->n_env + 2);
+        ret->env = arena_array(arena, const char *, process->n_env + PAYLOAD_ENV_MORE + 1);
         for (size_t i = 0; i < process->n_env; i++)
                 ret->env[i] = process->env[i];
+}
+
+bool payload_add_variable(struct payload *payload, const char *variable) {
+        size_t name_and_sign = strcspn(variable, "=") + 1;
+
+        for (size_t i = 0; i < payload->n_env; i++)
+                if (strncmp(payload->env[i], variable, name_and_sign) == 0)
+                        return false;
+        payload->env[payload->n_env++] = variable;
+        return true;
 }
 
 int payload_begin(struct payload *payload, struct error *err) {
@@ -133,6 +143,8 @@ int payload_settle(struct payload *payload, struct error *err) {
                         return fail_errno(err, CODE_LAUNCH_FAILED, errno, "/", "cannot open the container's root");
                 add_home(payload, root);
         }
+        if (payload->listen_pid)
+                snprintf(payload->listen_pid, PAYLOAD_LISTEN_PID_SIZE, "LISTEN_PID=%d", getpid());
         r = cwd_enter(payload->process->cwd, err);
         if (r < 0 && r != -EACCES)
                 return r;

@@ -8,10 +8,16 @@
 #include "plan/filter.h"
 #include "spec/plan.h"
 
+enum {
+        PAYLOAD_ENV_MORE = 5, /* HOME, LISTEN_FDS, LISTEN_PID, LISTEN_FDNAMES, NOTIFY_SOCKET */
+        PAYLOAD_LISTEN_PID_SIZE = sizeof "LISTEN_PID=" + 10,
+};
+
 struct payload {
         const struct plan_process *process;
-        const char **env;                    /* the process's, with a free place for HOME before the last NULL */
+        const char **env;                    /* the process's, with free places for PAYLOAD_ENV_MORE before the last NULL */
         size_t n_env;
+        char *listen_pid;                    /* "LISTEN_PID=" in PAYLOAD_LISTEN_PID_SIZE bytes, one of env, to be finished late; or NULL */
         const struct filter_program *filter; /* NULL: none */
         uint64_t filter_flags;
         char program[4096];                  /* found late: PATH means the container's */
@@ -23,6 +29,9 @@ struct payload {
  * filter: the seccomp program, or NULL. */
 void payload_prepare(struct arena *arena, const struct plan_process *process, const struct filter_program *filter, uint64_t filter_flags,
                      struct payload *ret);
+
+/* In the parent: one more variable, NAME=VALUE, which must live as long as the payload. False where the environment has one of that name. */
+bool payload_add_variable(struct payload *payload, const char *variable);
 
 /* In the child, while /proc is still the host's: no signal is blocked or ignored because our caller did so, and /proc is kept for the
  * labels, which are set last. */

@@ -43,33 +43,36 @@ static void pass_signals(struct foreground *foreground, int pidfd, struct termin
         }
 }
 
-static int wait_loop(struct foreground *foreground, int pidfd, struct terminal_relay *relay, struct error *err) {
+static int wait_loop(struct foreground *foreground, int pidfd, struct terminal_relay *relay, struct notify *notify, struct error *err) {
         for (;;) {
-                struct pollfd fds[2 + 3] = {
+                struct pollfd fds[3 + 3] = {
                         { .fd = pidfd, .events = POLLIN },
                         { .fd = foreground->signals, .events = POLLIN },
+                        { .fd = notify ? notify->inside : -1, .events = POLLIN },
                 };
-                size_t n = 2 + (relay ? terminal_relay_pollfds(relay, fds + 2) : 0);
+                size_t n = 3 + (relay ? terminal_relay_pollfds(relay, fds + 3) : 0);
                 int r;
 
                 if (poll(fds, n, -1) < 0 && errno != EINTR)
                         return fail_errno(err, CODE_INTERNAL, errno, "", "cannot wait for the container");
                 if (fds[1].revents)
                         pass_signals(foreground, pidfd, relay);
-                if (relay && (r = terminal_relay_step(relay, fds + 2, err)) < 0)
+                if (fds[2].revents)
+                        (void)notify_step(notify);
+                if (relay && (r = terminal_relay_step(relay, fds + 3, err)) < 0)
                         return r;
                 if (fds[0].revents)
                         return 0;
         }
 }
 
-int foreground_wait(struct foreground *foreground, int pidfd, int console, int *ret_status, struct error *err) {
+int foreground_wait(struct foreground *foreground, int pidfd, int console, struct notify *notify, int *ret_status, struct error *err) {
         struct terminal_relay relay;
         int r;
 
         if (console >= 0 && (r = terminal_relay_start(&relay, console, err)) < 0)
                 return r;
-        r = wait_loop(foreground, pidfd, console >= 0 ? &relay : NULL, err);
+        r = wait_loop(foreground, pidfd, console >= 0 ? &relay : NULL, notify, err);
         if (console >= 0)
                 terminal_relay_stop(&relay);
         if (r < 0)

@@ -4,6 +4,7 @@
 #include <signal.h>
 
 #include "base/error.h"
+#include "life/notify.h"
 
 struct foreground {
         int signals;   /* signalfd */
@@ -17,5 +18,5 @@ void foreground_end(struct foreground *foreground);
 #define _cleanup_foreground_ __attribute__((cleanup(foreground_end)))
 
 /* Waits for the child PIDFD to end, forwarding signals to it and, if CONSOLE >= 0, relaying between that terminal master and our
- * own stdio. ret_status: its exit code, or 128 + signal. */
-int foreground_wait(struct foreground *foreground, int pidfd, int console, int *ret_status, struct error *err);
+ * own stdio, and passing on to the service manager what it says (NOTIFY may be NULL). ret_status: its exit code, or 128 + signal. */
+int foreground_wait(struct foreground *foreground, int pidfd, int console, struct notify *notify, int *ret_status, struct error *err);

@@ -197,15 +197,14 @@ hook_state() {
         order 'prestart createRuntime createContainer startContainer poststop '
 }
 
-@test "a failing poststart fails start, and the container is stopped" {
+@test "a failing poststart fails start, and the container is deleted" {
         hooks sleep 100
         echo 'exit 3' >"$LOG/poststart.sh"
         create box
         detached runtime start box
         failed 1 'hooks.poststart[0]' 'status 3'
-        wait_until has_status box stopped
-        detached runtime delete box
-        succeeded
+        detached runtime state box
+        failed 1 'does not exist'
         order 'prestart createRuntime createContainer startContainer poststart poststop '
 }
 
@@ -301,4 +300,26 @@ hook_state() {
         detached runtime start box
         succeeded
         wait_until has_status box stopped
+}
+
+@test "run.oci.hooks.stdout and .stderr are where all hooks write, one after the other" {
+        local name
+        hooks true
+        config --args '.annotations = {"run.oci.hooks.stdout": $ARGS.positional[0], "run.oci.hooks.stderr": $ARGS.positional[1]}' \
+                "$BATS_TEST_TMPDIR/out" "$BATS_TEST_TMPDIR/err"
+        for name in prestart createRuntime createContainer startContainer poststart poststop; do
+                echo "echo out of $name; echo err of $name >&2" >"$LOG/$name.sh"
+        done
+        echo before >"$BATS_TEST_TMPDIR/out"
+        detached runtime run --bundle "$BUNDLE" box
+        printed ''
+        diff <(echo before; printf 'out of %s\n' prestart createRuntime createContainer startContainer poststart poststop) "$BATS_TEST_TMPDIR/out"
+        diff <(printf 'err of %s\n' prestart createRuntime createContainer startContainer poststart poststop) "$BATS_TEST_TMPDIR/err"
+}
+
+@test "a file for the output of hooks that cannot be opened fails create by the annotation's name, and nothing is left" {
+        hooks true
+        config '.annotations = {"run.oci.hooks.stdout": "/nowhere/out"}'
+        leaves_nothing runtime create --bundle "$BUNDLE" box
+        failed 1 run.oci.hooks.stdout /nowhere/out
 }

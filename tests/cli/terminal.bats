@@ -236,3 +236,22 @@ receiver() {
         head -c 200000 "$BATS_TEST_TMPDIR/out" | cmp - "$BUNDLE/rootfs/big"
         [ "$(tail -n 1 "$BATS_TEST_TMPDIR/out" | tail -c 4)" = end ]
 }
+
+@test "lines reach a pipe or a file as the program ended them, a terminal with a carriage return" {
+        terminal_bundle 'printf "one\ntwo\n"'
+        detached runtime run --bundle "$BUNDLE" box
+        [ "$output" = $'one\ntwo' ]
+        detached "$TERMINAL" -- "$SAGE_RUNTIME" --root "$ROOT" run --bundle "$BUNDLE" box
+        [ "$output" = $'one\r\ntwo\r' ]
+}
+
+# The shell edits lines: it switches the terminal to that mode for its prompt, and a ^D from before would be lost with the switch.
+@test "an interactive shell sees the end of a pipe as fd 0, at its first prompt and after a command" {
+        bundle /bin/sh
+        config '.process.terminal = true'
+        for input in '' $'echo got-$((1+1))\n' $'cat\n'; do
+                piped() { printf %s "$input" | timeout 10 "$SAGE_RUNTIME" --root "$ROOT" run --bundle "$BUNDLE" box; }
+                detached piped
+                succeeded
+        done
+}

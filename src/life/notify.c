@@ -1,0 +1,222 @@
+#define _GNU_SOURCE
+#include "life/notify.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <sys/mount.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "base/str.h"
+
+static const char socket_name[] = NOTIFY_DIRECTORY "/notify.sock";
+
+enum {
+        DATAGRAM_MAX = 4096,
+        DESCRIPTORS_MAX = 253,  /* SCM_MAX_FD, include/net/scm.h */
+        BARRIER_WAIT_MS = 5000, /* a service manager answers at once; one that knows no barriers, never */
+};
+
+/* sd_notify(3). STATUS is shown to people by systemctl, which escapes it. What is not here could change how the service is supervised:
+ * MAINPID, NOTIFYACCESS, FDSTORE, WATCHDOG=trigger, WATCHDOG_USEC, and whatever comes to be. */
+static const struct {
+        const char *name;
+        bool whole;
+} relayed[] = {
+        { "READY=1", true },
+        { "RELOADING=1", true },
+        { "STOPPING=1", true },
+        { "WATCHDOG=1", true },
+        { "STATUS=", false },
+        { "ERRNO=", false },
+        { "EXTEND_TIMEOUT_USEC=", false },
+        { "MONOTONIC_USEC=", false },
+};
+
+int notify_prepare(struct arena *arena, int dir, const struct plan_plan *plan, const struct plan_plan **ret, struct error *err) {
+        struct plan_plan *copy = arena_new(arena, struct plan_plan);
+        struct plan_mount *mounts = arena_array(arena, struct plan_mount, plan->n_mounts + 1);
+        char path[4096 - sizeof NOTIFY_DIRECTORY];
+        ssize_t n = readlink(fd_path(dir).path, path, sizeof path - 1);
+
+        if (n < 0)
+                return fail_errno(err, CODE_LAUNCH_FAILED, errno, "NOTIFY_SOCKET", "cannot tell where the container's directory is");
+        path[n] = '\0';
+        if (mkdirat(dir, NOTIFY_DIRECTORY, 0755) < 0 || fchmodat(dir, NOTIFY_DIRECTORY, 0755, 0) < 0)
+                return fail_errno(err, CODE_LAUNCH_FAILED, errno, "NOTIFY_SOCKET", "cannot make the directory for the program's socket");
+        if (plan->n_mounts)
+                memcpy(mounts, plan->mounts, plan->n_mounts * sizeof *mounts);
+        mounts[plan->n_mounts] = (struct plan_mount){
+                .field = "NOTIFY_SOCKET",
+                .destination = "/run/notify",
+                .kind = PLAN_MOUNT_KIND_BIND,
+                .source = arena_printf(arena, "%s/" NOTIFY_DIRECTORY, path),
+                .attributes_set = MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC,
+        };
+        *copy = *plan;
+        copy->mounts = mounts;
+        copy->n_mounts++;
+        *ret = copy;
+        return 0;
+}
+
+/* unix(7): an abstract name begins with a NUL and is as long as the address says. */
+static int connect_manager(const char *manager, int *ret) {
+        _cleanup_close_ int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+        struct sockaddr_un address = { .sun_family = AF_UNIX };
+        size_t n = strlen(manager);
+
+        if (n >= sizeof address.sun_path)
+                return -ENAMETOOLONG;
+        memcpy(address.sun_path, manager, n);
+        if (manager[0] == '@')
+                address.sun_path[0] = '\0';
+        if (fd < 0 ||
+                connect(fd, (struct sockaddr *)&address, (socklen_t)(offsetof(struct sockaddr_un, sun_path) + n + (manager[0] != '@'))) < 0)
+                return -errno;
+        *ret = take_fd(&fd);
+        return 0;
+}
+
+/* The program may be of any id, so everybody may write; who can reach the directory is what counts. */
+static int bind_inside(int dir, int *ret) {
+        _cleanup_close_ int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+        struct sockaddr_un address = { .sun_family = AF_UNIX };
+
+        snprintf(address.sun_path, sizeof address.sun_path, "%s/%s", fd_path(dir).path, socket_name);
+        if (fd < 0 || bind(fd, (struct sockaddr *)&address, sizeof address) < 0 || fchmodat(dir, socket_name, 0666, 0) < 0)
+                return -errno;
+        *ret = take_fd(&fd);
+        return 0;
+}
+
+int notify_open(int dir, const char *manager, struct notify *ret, struct error *err) {
+        _cleanup_notify_ struct notify notify = NOTIFY_NONE;
+        int r = connect_manager(manager, &notify.outside);
+
+        if (r < 0)
+                return fail_errno(err, CODE_LAUNCH_FAILED, -r, "NOTIFY_SOCKET", "cannot connect to %s", manager);
+        r = bind_inside(dir, &notify.inside);
+        if (r < 0)
+                return fail_errno(err, CODE_LAUNCH_FAILED, -r, "NOTIFY_SOCKET", "cannot make the program's socket");
+        *ret = notify;
+        notify.inside = notify.outside = -1;
+        return 0;
+}
+
+static bool passes(const char *line) {
+        for (size_t i = 0; i < ELEMENTSOF(relayed); i++)
+                if (relayed[i].whole ? streq(line, relayed[i].name) : str_after(line, relayed[i].name) != NULL)
+                        return true;
+        return false;
+}
+
+/* Takes a datagram into TEXT, NUL-terminated, and closes every descriptor that came with it: for BARRIER=1 that is the answer
+ * (sd_notify_barrier(3)), because whatever was said before it has been passed on. Returns its length, or a negative errno. */
+static ssize_t receive(int fd, char text[DATAGRAM_MAX + 1]) {
+        union {
+                char space[CMSG_SPACE(DESCRIPTORS_MAX * sizeof(int))];
+                struct cmsghdr align;
+        } control;
+        struct iovec iov = { .iov_base = text, .iov_len = DATAGRAM_MAX };
+        struct msghdr message = { .msg_iov = &iov, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof control };
+        ssize_t n = recvmsg(fd, &message, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
+
+        if (n < 0)
+                return -errno;
+        for (struct cmsghdr *c = CMSG_FIRSTHDR(&message); c; c = CMSG_NXTHDR(&message, c)) {
+                if (c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS)
+                        continue;
+                for (size_t i = 0; i < (c->cmsg_len - CMSG_LEN(0)) / sizeof(int); i++) {
+                        int received;
+
+                        memcpy(&received, CMSG_DATA(c) + i * sizeof received, sizeof received);
+                        close(received);
+                }
+        }
+        text[n] = '\0';
+        return n;
+}
+
+/* Waits until the service manager has taken what was sent, as long as it can still tell by our pid whose word it is. */
+static void wait_taken(int outside) {
+        static const char barrier[] = "BARRIER=1";
+        union {
+                char space[CMSG_SPACE(sizeof(int))];
+                struct cmsghdr header;
+        } control = { 0 };
+        struct iovec iov = { .iov_base = (void *)(uintptr_t)barrier, .iov_len = sizeof barrier - 1 };
+        struct msghdr message = { .msg_iov = &iov, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof control };
+        struct pollfd p;
+        int ends[2];
+
+        if (pipe2(ends, O_CLOEXEC) < 0)
+                return;
+        control.header = (struct cmsghdr){ .cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS, .cmsg_len = CMSG_LEN(sizeof(int)) };
+        memcpy(CMSG_DATA(&control.header), &ends[1], sizeof ends[1]);
+        if (sendmsg(outside, &message, MSG_NOSIGNAL) > 0) {
+                close_fd(&ends[1]);
+                p = (struct pollfd){ .fd = ends[0] };
+                (void)poll(&p, 1, BARRIER_WAIT_MS);
+        }
+        close_fd(&ends[0]);
+        close_fd(&ends[1]);
+}
+
+bool notify_step(struct notify *notify) {
+        char text[DATAGRAM_MAX + 1];
+        _cleanup_str_ struct str passed = { 0 };
+        bool ready = false;
+
+        if (receive(notify->inside, text) < 0)
+                return false;
+        for (char *line = text, *next; line; line = next) {
+                next = strchr(line, '\n');
+                if (next)
+                        *next++ = '\0';
+                if (!passes(line))
+                        continue;
+                str_printf(&passed, "%s\n", line);
+                ready |= streq(line, "READY=1");
+        }
+        if (ready && notify->main_pid)
+                str_printf(&passed, "MAINPID=%d\n", notify->main_pid);
+        if (passed.size)
+                (void)send(notify->outside, passed.text, passed.size, MSG_NOSIGNAL);
+        if (ready && notify->main_pid) /* a runtime in the foreground is still there when the service manager comes to it */
+                wait_taken(notify->outside);
+        return ready;
+}
+
+void notify_wait(struct notify *notify, int init) {
+        struct pollfd fds[] = { { .fd = notify->inside, .events = POLLIN }, { .fd = init, .events = POLLIN } };
+
+        for (;;) {
+                if (poll(fds, ELEMENTSOF(fds), -1) < 0) {
+                        if (errno == EINTR)
+                                continue;
+                        return;
+                }
+                if (fds[0].revents & POLLIN && notify_step(notify))
+                        return;
+                if (fds[1].revents && !(fds[0].revents & POLLIN))
+                        return;
+        }
+}
+
+int notify_remove(int dir) {
+        if (unlinkat(dir, socket_name, 0) < 0 && errno != ENOENT)
+                return -errno;
+        return unlinkat(dir, NOTIFY_DIRECTORY, AT_REMOVEDIR) < 0 && errno != ENOENT ? -errno : 0;
+}
+
+void notify_close(struct notify *notify) {
+        close_fd(&notify->inside);
+        close_fd(&notify->outside);
+}
