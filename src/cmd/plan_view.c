@@ -37,6 +37,10 @@ static void line(struct str *out, const char *name, const char *text) {
         str_putc(out, '\n');
 }
 
+void plan_view_line(struct str *out, const char *name, const char *text) {
+        line(out, name, text);
+}
+
 static void item(struct str *out, const char *text, const char *remark) {
         str_puts(out, "  ");
         put(out, text);
@@ -178,6 +182,7 @@ static void view_limits(struct str *out, const struct plan_plan *plan) {
         line(out, "cgroup", cgroup->path ?: "none");
         for (size_t i = 0; i < cgroup->n_writes; i++)
                 line(out, cgroup->writes[i].file, cgroup->writes[i].value);
+        plan_view_scheduling(out, plan);
         for (size_t i = 0; i < plan->process->n_rlimits; i++) {
                 const struct plan_rlimit *limit = &plan->process->rlimits[i];
 

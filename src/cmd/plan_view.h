@@ -6,3 +6,7 @@
 
 /* Who the container is, what limits it, and at the end three lists: what it can read, write and reach. */
 void plan_view(const struct plan_plan *plan, struct str *out);
+
+/* Parts of it. */
+void plan_view_line(struct str *out, const char *name, const char *text);
+void plan_view_scheduling(struct str *out, const struct plan_plan *plan);

@@ -59,6 +59,10 @@ static int need_policy(struct host *host, struct error *err) {
         return probe_policy(host->arena, path, &host->facts.policy, err);
 }
 
+static int need_priorities(struct host *host, struct error *err) {
+        return probe_priorities(host->arena, &host->facts.priorities, err);
+}
+
 /* In an order in which what a part builds on comes before it. */
 static const struct part {
         unsigned bit, builds_on;
@@ -77,6 +81,7 @@ static const struct part {
         { FACTS_QUOTA, 0, "quotas", need_quota },
         { FACTS_POLICY, 0, "policy", need_policy },
         { FACTS_TRIAL, 0, "trial", need_trial },
+        { FACTS_PRIORITIES, 0, "priorities", need_priorities },
 };
 
 static unsigned known(const struct facts_facts *facts) {
@@ -93,6 +98,7 @@ static unsigned known(const struct facts_facts *facts) {
                 { FACTS_QUOTA, facts->quotas },
                 { FACTS_POLICY, facts->policy },
                 { FACTS_TRIAL, facts->trial },
+                { FACTS_PRIORITIES, facts->priorities },
         };
         unsigned bits = 0;
 

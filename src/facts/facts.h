@@ -24,7 +24,8 @@ enum facts_part {
         FACTS_QUOTA = 1 << 9,
         FACTS_POLICY = 1 << 10,
         FACTS_TRIAL = 1 << 11,      /* forks a child that tries; only `check` may ask for it */
-        FACTS_ALL = (1 << 12) - 1,
+        FACTS_ALL = (1 << 12) - 1,  /* all that concerns every container; the rest only those that ask for it */
+        FACTS_PRIORITIES = 1 << 12,
 };
 
 struct host {

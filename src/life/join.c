@@ -12,10 +12,12 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "apply/affinity.h"
 #include "apply/credentials.h"
 #include "apply/idmap.h"
 #include "apply/oom.h"
 #include "apply/rlimits.h"
+#include "apply/scheduler.h"
 #include "apply/terminal.h"
 #include "base/fd.h"
 #include "base/process.h"
@@ -133,7 +135,8 @@ static int clone_into(struct join *j, struct joined *joined, struct error *err) 
 
         /* Non-dumpable before there is anything of us inside: a process there must not get at what we hold (CVE-2016-9962). The child
          * inherits that, and the place in the queue of the out-of-memory killer, whose file only a dumpable process may write. */
-        if ((r = oom_score_adjust(j->request->process, err)) < 0 || (r = credentials_hide(err)) < 0)
+        if ((r = oom_score_adjust(j->request->process, err)) < 0 || (r = affinity_begin(j->request->process, err)) < 0 ||
+            (r = credentials_hide(err)) < 0)
                 return r;
 
         /* A pid namespace takes in only children made after the call, so this one is the runtime's. An ordinary user needs the rights that
@@ -157,7 +160,8 @@ static int clone_into(struct join *j, struct joined *joined, struct error *err) 
 static int see_off(struct join *j, const struct joined *joined, struct dialogue *dialogue, struct error *err) {
         int r;
 
-        if ((r = dialogue_until(dialogue, REPORT_READY, err)) < 0)
+        if ((r = affinity_finish(joined->pid, j->request->process, err)) < 0 || (r = dialogue_until(dialogue, REPORT_READY, err)) < 0 ||
+            (r = scheduler_set(joined->pid, j->request->process, err)) < 0)
                 return r;
         /* The container's user namespace has no CAP_SYS_RESOURCE over us; its runtime may have. */
         if (j->namespaces & CLONE_NEWUSER && (r = rlimits_set_of(joined->pid, j->request->process, err)) < 0)
@@ -190,7 +194,7 @@ int join(struct arena *arena, const struct container *container, int init, const
         if (syscall(SYS_close_range, 3 + request->preserve_fds, ~0u, CLOSE_RANGE_CLOEXEC) < 0)
                 return fail_errno(err, CODE_LAUNCH_FAILED, errno, "", "cannot mark inherited descriptors close-on-exec");
         j.namespaces = namespaces_of(request->plan->namespaces);
-        payload_prepare(arena, request->process, request->filter, request->filter ? request->plan->filter->flags : 0, &j.payload);
+        payload_prepare(arena, request->plan, request->process, request->filter, &j.payload);
         activation_tell(arena, &request->activation, &j.payload);
         if ((r = open_cgroup(&j, err)) == 0 && (r = sync_open(&j.sync, err)) == 0 && (r = clone_into(&j, &joined, err)) == 0) {
                 dialogue.socket = j.sync.runtime;

@@ -9,12 +9,14 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "apply/affinity.h"
 #include "apply/cgroup.h"
 #include "apply/hooks.h"
 #include "apply/idmap.h"
 #include "apply/mounts.h"
 #include "apply/net_devices.h"
 #include "apply/rlimits.h"
+#include "apply/scheduler.h"
 #include "apply/terminal.h"
 #include "base/fd.h"
 #include "base/process.h"
@@ -199,8 +201,7 @@ static int prepare_child(struct launch *l, struct error *err) {
         child->new_network = plan->namespaces->create & CLONE_NEWNET;
         child->documented = hooks && (hooks->n_prestart || hooks->n_create_runtime || hooks->n_create_container || hooks->n_start_container);
         child->rendezvous = child->documented || plan->n_net_devices;
-        payload_prepare(l->arena, plan->process, plan->filter ? &l->filter : NULL, plan->filter ? plan->filter->flags : 0,
-                        &child->payload);
+        payload_prepare(l->arena, plan, plan->process, plan->filter ? &l->filter : NULL, &child->payload);
         activation_tell(l->arena, &l->request->activation, &child->payload);
         if ((r = prepare_notify(l, err)) < 0)
                 return r;
@@ -310,8 +311,11 @@ static int run_poststart(struct arena *arena, const struct container *container,
 static int serve_child(struct launch *l, struct error *err) {
         const struct plan_plan *plan = l->plan;
         struct child *child = &l->child;
+        bool ready = scheduler_asked(plan->process);
         int r;
 
+        if ((r = affinity_reset(l->result.pid, err)) < 0)
+                return r;
         if (child->userns) {
                 if ((r = idmap_write(l->result.pid, plan->ids, err)) < 0)
                         return r;
@@ -322,11 +326,14 @@ static int serve_child(struct launch *l, struct error *err) {
                 return r;
         if (child->rendezvous && (r = serve_namespaces(l, err)) < 0)
                 return r;
+        if (ready && ((r = dialogue_until(&l->dialogue, REPORT_READY, err)) < 0 ||
+                      (r = scheduler_set(l->result.pid, plan->process, err)) < 0))
+                return r;
         if (l->cgroup >= 0 && (r = cgroup_limit(l->cgroup, plan->cgroup, err)) < 0)
                 return r;
         /* A terminal comes with what is heard before READY, and wants its size before the program asks for it. */
         if (l->request->wait_for_start || child->userns || plan->process->terminal) {
-                if ((r = dialogue_until(&l->dialogue, REPORT_READY, err)) < 0)
+                if (!ready && (r = dialogue_until(&l->dialogue, REPORT_READY, err)) < 0)
                         return r;
                 /* The container's user namespace has no CAP_SYS_RESOURCE over us; its runtime may have. */
                 if (child->userns && (r = rlimits_set_of(l->result.pid, plan->process, err)) < 0)

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <sys/personality.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -21,9 +22,9 @@
 /* execvp(3) without a PATH in the environment would use this; so do runc and crun. */
 static const char default_path[] = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
-void payload_prepare(struct arena *arena, const struct plan_process *process, const struct filter_program *filter, uint64_t filter_flags,
-                     struct payload *ret) {
-        *ret = (struct payload){ .process = process, .n_env = process->n_env, .filter = filter, .filter_flags = filter_flags, .proc = -1 };
+void payload_prepare(struct arena *arena, const struct plan_plan *plan, const struct plan_process *process,
+                     const struct filter_program *filter, struct payload *ret) {
+        *ret = (struct payload){ .plan = plan, .process = process, .n_env = process->n_env, .filter = filter, .proc = -1 };
         ret->env = arena_array(arena, const char *, process->n_env + PAYLOAD_ENV_MORE + 1);
         for (size_t i = 0; i < process->n_env; i++)
                 ret->env[i] = process->env[i];
@@ -158,7 +159,7 @@ static int load_filter(struct payload *payload, int sync, struct error *err) {
 
         if (!payload->filter)
                 return 0;
-        r = filter_load(payload->filter, payload->filter_flags, &listener, err);
+        r = filter_load(payload->filter, payload->plan->filter->flags, &listener, err);
         if (r == 0 && listener >= 0 && (r = sync_report(sync, REPORT_LISTENER, listener)) < 0)
                 return fail_errno(err, CODE_LAUNCH_FAILED, -r, "linux.seccomp.listenerPath", "cannot hand over the seccomp listener");
         return r;
@@ -174,6 +175,14 @@ static void give_pipes(uint32_t uid) {
                         (void)!fchown(fd, uid, (gid_t)-1);
 }
 
+static int set_personality(const struct plan_plan *plan, struct error *err) {
+        if (!(plan->has & PLAN_PLAN_HAS_PERSONALITY) || personality(plan->personality) >= 0)
+                return 0;
+        if (errno == EINVAL) /* arch/arm64/kernel/sys.c: PER_LINUX32 where no CPU runs 32-bit programs */
+                return fail(err, CODE_CAPABILITY_UNSUPPORTED, EINVAL, "linux.personality.domain", "this machine cannot run 32-bit programs");
+        return fail_errno(err, CODE_LAUNCH_FAILED, errno, "linux.personality", "cannot set the execution domain");
+}
+
 int payload_exec(struct payload *payload, int sync, struct error *err) {
         const struct plan_process *process = payload->process;
         int r;
@@ -182,7 +191,8 @@ int payload_exec(struct payload *payload, int sync, struct error *err) {
         close_fd(&payload->proc); /* a directory of the host's: execve(2) must not find it */
         if (r < 0 ||
             (r = credentials_drop_bounding(process, err)) < 0 ||
-            (r = credentials_no_new_privileges(process, err)) < 0)
+            (r = credentials_no_new_privileges(process, err)) < 0 ||
+            (r = set_personality(payload->plan, err)) < 0)
                 return r;
 
         if (process->uid != 0)

@@ -14,21 +14,22 @@ enum {
 };
 
 struct payload {
+        const struct plan_plan *plan;        /* of the container around it */
         const struct plan_process *process;
         const char **env;                    /* the process's, with free places for PAYLOAD_ENV_MORE before the last NULL */
         size_t n_env;
         char *listen_pid;                    /* "LISTEN_PID=" in PAYLOAD_LISTEN_PID_SIZE bytes, one of env, to be finished late; or NULL */
         const struct filter_program *filter; /* NULL: none */
-        uint64_t filter_flags;
         char program[4096];                  /* found late: PATH means the container's */
         bool cwd_later;                      /* only the payload's identity may enter it */
         int proc;                            /* the host's procfs, for the labels; -1: none is asked for */
 };
 
 /* In the parent: all memory the child will need.
- * filter: the seccomp program, or NULL. */
-void payload_prepare(struct arena *arena, const struct plan_process *process, const struct filter_program *filter, uint64_t filter_flags,
-                     struct payload *ret);
+ * process: PLAN's own, or one that joins the container
+ * filter: the seccomp program of PLAN's filter, or NULL */
+void payload_prepare(struct arena *arena, const struct plan_plan *plan, const struct plan_process *process,
+                     const struct filter_program *filter, struct payload *ret);
 
 /* In the parent: one more variable, NAME=VALUE, which must live as long as the payload. False where the environment has one of that name. */
 bool payload_add_variable(struct payload *payload, const char *variable);

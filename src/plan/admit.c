@@ -31,6 +31,7 @@ bool admit_kernel_before(const struct facts_kernel *kernel, unsigned major, unsi
 static const struct obstacles *const subjects[] = {
         &admit_namespace_obstacles,
         &admit_security_obstacles,
+        &admit_scheduling_obstacles,
         &admit_cgroup_obstacles,
         &admit_quota_obstacles,
 };
@@ -105,6 +106,8 @@ unsigned admit_needs(const struct plan_plan *plan) {
                 return FACTS_ALL;
         if (demand.items & of_kernel)
                 parts |= FACTS_KERNEL;
+        if (demand.items & ITEM_BIT(ITEM_SCHEDULER))
+                parts |= FACTS_PRIORITIES;
         if (demand.namespaces & CLONE_NEWUSER)
                 parts |= FACTS_USERNS;
         if (plan->ids->use_helpers)

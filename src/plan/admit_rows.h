@@ -23,6 +23,7 @@ struct obstacles { const struct obstacle *rows; size_t n; };
 
 extern const struct obstacles admit_namespace_obstacles;
 extern const struct obstacles admit_security_obstacles;
+extern const struct obstacles admit_scheduling_obstacles;
 extern const struct obstacles admit_cgroup_obstacles;
 extern const struct obstacles admit_quota_obstacles;
 

@@ -17,6 +17,7 @@
 #include "plan/sysctl.h"
 
 #include <linux/sched.h>
+#include <sys/personality.h>
 
 unsigned compile_needs(const struct request *request) {
         return FACTS_KERNEL | FACTS_IDENTITY | (request->manager == PLAN_CGROUP_MANAGER_DISABLED ? 0 : FACTS_CGROUP);
@@ -36,8 +37,18 @@ static int refuse_unsupported(struct compilation *c) {
                 return UNSUPPORTED(c->err, "linux.intelRdt", "Intel RDT is not supported yet");
         if (linux->memory_policy)
                 return UNSUPPORTED(c->err, "linux.memoryPolicy", "memory policies are not supported yet");
-        if (linux->personality)
-                return UNSUPPORTED(c->err, "linux.personality", "execution domains are not supported yet");
+        return 0;
+}
+
+static int compile_personality(struct compilation *c) {
+        const struct oci_personality *asked = c->request->config->linux->personality;
+
+        if (!asked)
+                return 0;
+        if (asked->n_flags) /* config-linux.md: "Currently no flag values are supported." */
+                return INVALID(c->err, "linux.personality.flags[0]", "expected no flags, found \"%s\"", asked->flags[0]);
+        c->plan->personality = asked->domain == OCI_PERSONALITY_DOMAIN_LINUX32 ? PER_LINUX32 : PER_LINUX;
+        c->plan->has |= PLAN_PLAN_HAS_PERSONALITY;
         return 0;
 }
 
@@ -83,6 +94,7 @@ static int (*const parts[])(struct compilation *) = {
         sysctl_compile,
         net_devices_if_any,
         process_compile,
+        compile_personality,
         cgroup_compile,
         seccomp_compile,
         hooks_compile,

@@ -27,6 +27,8 @@ static const struct {
         [ITEM_SECCOMP] = { "seccomp", NULL, false },
         [ITEM_APPARMOR] = { "apparmor", NULL, false },
         [ITEM_SELINUX] = { "selinux", NULL, false },
+        [ITEM_SCHEDULER] = { "scheduler", NULL, false },
+        [ITEM_IO_PRIORITY] = { "io_priority", NULL, false },
         [ITEM_HOST_POLICY] = { "host_policy", NULL, false },
         [ITEM_CGROUP] = { "cgroup", NULL, false },
         [ITEM_DEVICES] = { "devices", NULL, false },
@@ -90,7 +92,9 @@ static uint64_t process_items(const struct plan_plan *plan) {
 
         /* "unconfined" is what a process is where there is no AppArmor. */
         return if_bit(named(profile) && !streq(profile, "unconfined"), ITEM_APPARMOR) |
-               if_bit(named(plan->process->selinux_label) || named(plan->rootfs->mount_label), ITEM_SELINUX);
+               if_bit(named(plan->process->selinux_label) || named(plan->rootfs->mount_label), ITEM_SELINUX) |
+               if_bit(plan->process->scheduler, ITEM_SCHEDULER) |
+               if_bit(plan->process->has & PLAN_PROCESS_HAS_IO_PRIORITY, ITEM_IO_PRIORITY);
 }
 
 struct demand demand_of(const struct plan_plan *plan) {

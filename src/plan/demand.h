@@ -18,6 +18,8 @@ enum item {
         ITEM_SECCOMP,
         ITEM_APPARMOR,
         ITEM_SELINUX,
+        ITEM_SCHEDULER,
+        ITEM_IO_PRIORITY,
         ITEM_HOST_POLICY,
         ITEM_CGROUP,
         ITEM_DEVICES,

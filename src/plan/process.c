@@ -2,9 +2,11 @@
 
 #include "plan/annotations.h"
 #include "plan/capabilities.h"
+#include "plan/cpu_list.h"
 #include "plan/environment.h"
 #include "plan/ids.h"
 #include "plan/rlimits.h"
+#include "plan/scheduler.h"
 
 #include <linux/capability.h>
 #include <linux/sched.h>
@@ -14,17 +16,6 @@
 
 /* What both runc and crun set where config.json says nothing. */
 #define DEFAULT_UMASK 0022u
-
-/* What a launch cannot do yet is refused by name, never left out. */
-static int refuse_unsupported(struct arena *arena, const struct oci_process *process, const char *field, struct error *err) {
-        if (process->scheduler)
-                return UNSUPPORTED(err, FIELD(arena, "%s.scheduler", field), "scheduling policies are not supported yet");
-        if (process->io_priority)
-                return UNSUPPORTED(err, FIELD(arena, "%s.ioPriority", field), "I/O priorities are not supported yet");
-        if (process->exec_cpu_affinity)
-                return UNSUPPORTED(err, FIELD(arena, "%s.execCPUAffinity", field), "CPU affinity of exec is not supported yet");
-        return 0;
-}
 
 static int compile_user(struct arena *arena, const struct oci_user *user, const char *field, struct plan_process *p, struct error *err) {
         p->umask = DEFAULT_UMASK;
@@ -73,6 +64,25 @@ static int compile_arguments(struct arena *arena, const struct oci_process *proc
         return 0;
 }
 
+/* Kept with the container, whose own process it does not concern (config.md): a later exec may ask for nothing of its own. */
+static int compile_affinity(struct arena *arena, const struct oci_exec_cpu_affinity *asked, const char *field, struct plan_process *p,
+                            struct error *err) {
+        struct plan_exec_affinity *affinity;
+        int r;
+
+        if (!asked)
+                return 0;
+        affinity = arena_new(arena, struct plan_exec_affinity);
+        if ((r = cpu_list_parse(arena, asked->initial, CPU_LIST_MAX, FIELD(arena, "%s.execCPUAffinity.initial", field), &affinity->initial,
+                                &affinity->n_initial, err)) < 0 ||
+            (r = cpu_list_parse(arena, asked->final, CPU_LIST_MAX, FIELD(arena, "%s.execCPUAffinity.final", field), &affinity->final,
+                                &affinity->n_final, err)) < 0)
+                return r;
+        if (affinity->n_initial || affinity->n_final)
+                p->exec_affinity = affinity;
+        return 0;
+}
+
 static const char *unless_empty(const char *text) {
         return text && *text ? text : NULL;
 }
@@ -101,15 +111,15 @@ int compile_process(struct arena *arena, const struct oci_process *process, cons
         struct warnings warnings = { 0 };
         int r;
 
-        if ((r = refuse_unsupported(arena, process, field, err)) < 0)
-                return r;
         if (!process->cwd || process->cwd[0] != '/')
                 return INVALID(err, FIELD(arena, "%s.cwd", field), "expected an absolute path, found \"%s\"", process->cwd ?: "");
         if (process->has & OCI_PROCESS_HAS_OOM_SCORE_ADJ && (process->oom_score_adj < -1000 || process->oom_score_adj > 1000))
                 return INVALID(err, FIELD(arena, "%s.oomScoreAdj", field), "expected -1000 to 1000, found %d", process->oom_score_adj);
         if ((r = compile_user(arena, process->user, field, p, err)) < 0 ||
             (r = compile_arguments(arena, process, field, p, err)) < 0 ||
-            (r = rlimits_compile(arena, process, field, p, err)) < 0)
+            (r = rlimits_compile(arena, process, field, p, err)) < 0 ||
+            (r = scheduler_compile(arena, process, field, p, &warnings, err)) < 0 ||
+            (r = compile_affinity(arena, process->exec_cpu_affinity, field, p, err)) < 0)
                 return r;
         compile_settings(process, p);
         p->capabilities = capabilities_compile(arena, process->capabilities, last, field, &warnings);
@@ -151,7 +161,7 @@ int process_compile(struct compilation *c) {
         if (!process)
                 return INVALID(c->err, "process", "expected the process to run");
         r = compile_process(c->arena, process, "process", c->facts, &c->plan->process, c->err);
-        if (r < 0)
+        if (r < 0 || (r = scheduler_check_hooks(c)) < 0)
                 return r;
         return compile_process_within(c->arena, c->plan, "process", c->facts, c->plan->process, c->err);
 }

@@ -22,6 +22,7 @@ struct trial_plan {
         struct plan_ids ids;
         struct plan_id_range map;
         struct plan_process process;
+        struct plan_scheduler scheduler;
         struct plan_filter filter;
         struct plan_cgroup cgroup;
         struct plan_cgroup_write write;
@@ -119,6 +120,30 @@ CHANGE(label_without_selinux, s->plan->process.selinux_label = "system_u:system_
 CHANGE(idmapped_tmpfs, idmaps_a_mount(s);)
 CHANGE(idmapped_by_user, user_without_userns(s); s->plan->namespaces.create |= CLONE_NEWUSER; idmaps_a_mount(s);
        s->plan->mounts[1].kind = PLAN_MOUNT_KIND_BIND;)
+/* A user who may not raise priorities asks for POLICY. */
+static void user_schedules(struct subject *s, uint32_t policy, uint32_t priority, int32_t nice) {
+        static struct facts_priorities priorities;
+
+        is_user(s);
+        s->plan->namespaces.create |= CLONE_NEWUSER;
+        s->plan->cgroup.manager = PLAN_CGROUP_MANAGER_DISABLED;
+        priorities = (struct facts_priorities){ .nice = 0, .realtime = 10 };
+        s->facts->priorities = &priorities;
+        s->plan->scheduler = (struct plan_scheduler){ .policy = policy, .priority = priority, .nice = nice };
+        s->plan->process.scheduler = &s->plan->scheduler;
+}
+
+static void user_io(struct subject *s, uint32_t class) {
+        user_schedules(s, SCHED_OTHER, 0, 0);
+        s->plan->process.has |= PLAN_PROCESS_HAS_IO_PRIORITY;
+        s->plan->process.io_priority = class << 13;
+}
+
+CHANGE(deadline_of_user, user_schedules(s, 6, 0, 0);)
+CHANGE(fifo_of_user, user_schedules(s, SCHED_FIFO, 11, 0);)
+CHANGE(round_robin_of_user, user_schedules(s, SCHED_RR, 11, 0);)
+CHANGE(nice_of_user, user_schedules(s, SCHED_BATCH, 0, -1);)
+CHANGE(realtime_io_of_user, user_io(s, 1);)
 CHANGE(writable_policy, s->facts->policy->trusted = false;)
 CHANGE(cgroup_v1, s->facts->cgroup->version = FACTS_CGROUP_VERSION_V1;)
 CHANGE(cgroup_read_only, s->facts->cgroup->writable = false; s->facts->cgroup->root = NULL;)
@@ -174,6 +199,11 @@ static const struct {
         { "selinux.missing", BUNDLE, label_without_selinux, "selinux" },
         { "mount.idmap_unsupported", BUNDLE, idmapped_tmpfs, "idmapped_mounts" },
         { "mount.idmap_unprivileged", BUNDLE, idmapped_by_user, "idmapped_mounts" },
+        { "scheduler.unprivileged", BUNDLE, deadline_of_user, "scheduler" },
+        { "scheduler.unprivileged", BUNDLE, fifo_of_user, "scheduler" },
+        { "scheduler.unprivileged", BUNDLE, round_robin_of_user, "scheduler" },
+        { "scheduler.unprivileged", BUNDLE, nice_of_user, "scheduler" },
+        { "io_priority.unprivileged", BUNDLE, realtime_io_of_user, "io_priority" },
         { "policy.untrusted", STRICT, writable_policy, "host_policy" },
         { "cgroup.not_v2", STRICT, cgroup_v1, "memory" },
         { "cgroup.not_v2", BUNDLE, cgroup_v1, "devices" },
@@ -248,7 +278,8 @@ static void each_obstacle_gives_its_own_code_and_nothing_else_does(void **state)
 
 static void every_code_has_a_case(void **state) {
         static const struct obstacles *const subjects[] = {
-                &admit_namespace_obstacles, &admit_security_obstacles, &admit_cgroup_obstacles, &admit_quota_obstacles,
+                &admit_namespace_obstacles, &admit_security_obstacles, &admit_scheduling_obstacles, &admit_cgroup_obstacles,
+                &admit_quota_obstacles,
         };
 
         (void)state;
@@ -327,6 +358,12 @@ CHANGE(below_the_delegated, s->facts->cgroup->own = "/u/s/app/host"; s->facts->c
 CHANGE(sibling_with_a_longer_name, s->facts->cgroup->own = "/u/s/host"; s->facts->cgroup->root = "/u/s";
         s->plan->cgroup.path = "/u/s/hosting";)
 CHANGE(below_our_own, s->facts->cgroup->own = "/u/s"; s->facts->cgroup->root = "/u/s"; s->plan->cgroup.path = "/u/s/box";)
+CHANGE(fifo_within_the_limit, user_schedules(s, SCHED_FIFO, 10, 0);)
+CHANGE(nice_within_the_limit, user_schedules(s, SCHED_OTHER, 0, 0); s->plan->scheduler.nice = s->facts->priorities->nice = -3;)
+CHANGE(nice_that_idle_does_not_look_at, user_schedules(s, SCHED_IDLE, 0, 0);)
+CHANGE(idle_io_of_user, user_io(s, 3);)
+CHANGE(deadline_of_root, struct facts_identity root = *s->facts->identity; user_schedules(s, 6, 0, 0); *s->facts->identity = root;
+       s->plan->namespaces.create &= ~(uint64_t)CLONE_NEWUSER;)
 CHANGE(second_file_system, static struct facts_quota two[2]; two[0] = two[1] = *s->facts->quotas; two[0].accounting = false;
        s->facts->quotas = two; s->facts->n_quotas = 2;)
 
@@ -336,7 +373,8 @@ static void what_looks_like_an_obstacle_and_is_none_passes(void **state) {
                 { BUNDLE, settings_that_the_trial_refutes }, { BUNDLE, new_enough_tmpfs }, { BUNDLE, covered_proc_without_userns },
                 { STRICT, enough_is_enabled }, { BUNDLE, swap_is_not_limited }, { STRICT, kernel_without_swap }, { BUNDLE, own_id_only },
                 { BUNDLE, granted_ids }, { BUNDLE, below_the_delegated }, { BUNDLE, sibling_with_a_longer_name }, { BUNDLE, below_our_own },
-                { STRICT, second_file_system },
+                { STRICT, second_file_system }, { BUNDLE, fifo_within_the_limit }, { BUNDLE, nice_within_the_limit },
+                { BUNDLE, nice_that_idle_does_not_look_at }, { BUNDLE, idle_io_of_user }, { BUNDLE, deadline_of_root },
         };
 
         (void)state;
@@ -398,6 +436,9 @@ static void a_launch_needs_no_more_facts_than_its_plan_asks_for(void **state) {
         assert_int_equal(admit_needs(&plan.plan), FACTS_IDENTITY | FACTS_KERNEL | FACTS_USERNS);
         plan.ids.use_helpers = true;
         assert_true(admit_needs(&plan.plan) & FACTS_SUBIDS);
+        assert_false(admit_needs(&plan.plan) & FACTS_PRIORITIES);
+        plan.process.scheduler = &plan.scheduler;
+        assert_true(admit_needs(&plan.plan) & FACTS_PRIORITIES);
         assert_false(admit_needs(&plan.plan) & (FACTS_TRIAL | FACTS_PROC | FACTS_QUOTA));
         assert_int_equal(admit_needs(NULL), FACTS_ALL);
 }

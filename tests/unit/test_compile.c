@@ -44,10 +44,6 @@ static const struct row refused[] = {
 
         { "nothing to run", HEAD "\"process\":{\"cwd\":\"/\"},\"linux\":{\"namespaces\":[{\"type\":\"mount\"}]}}",
           "process.args", "program", INVALID },
-        { "a scheduler", PROCESS("\"scheduler\":{\"policy\":\"SCHED_OTHER\"}"), "process.scheduler", "not supported", UNSUPPORTED },
-        { "an I/O priority", PROCESS("\"ioPriority\":{\"class\":\"IOPRIO_CLASS_BE\",\"priority\":4}"),
-          "process.ioPriority", "not supported", UNSUPPORTED },
-        { "an affinity", PROCESS("\"execCPUAffinity\":{\"initial\":\"0\"}"), "process.execCPUAffinity", "not supported", UNSUPPORTED },
         { "a umask of more than nine bits", PROCESS("\"user\":{\"uid\":0,\"gid\":0,\"umask\":512}"),
           "process.user.umask", "found 512", INVALID },
         { "a soft limit above the hard one", PROCESS("\"rlimits\":[{\"type\":\"RLIMIT_NOFILE\",\"soft\":2,\"hard\":1}]"),
@@ -88,7 +84,6 @@ static const struct row refused[] = {
         { "two in a template", DEVICES("\"e\":{\"name\":\"a%d%d\"}"), "linux.netDevices[\"e\"].name", "at most one \"%d\"", INVALID },
         { "two network devices of one name", DEVICES("\"a\":{\"name\":\"e\"},\"e\":{}"), "linux.netDevices[\"e\"]", "and so is a", INVALID },
         { "a memory policy", LINUX("\"memoryPolicy\":{\"mode\":\"MPOL_DEFAULT\"}"), "linux.memoryPolicy", "not supported", UNSUPPORTED },
-        { "a personality", LINUX("\"personality\":{\"domain\":\"LINUX32\"}"), "linux.personality", "not supported", UNSUPPORTED },
         { "a Sage rule", TOP("\"annotations\":{\"a\":\"b\",\"sage.sandbox.network.mode\":\"none\"}"),
           "annotations[\"sage.sandbox.network.mode\"]", "not supported", UNSUPPORTED },
         { "a handler", TOP("\"annotations\":{\"run.oci.handler\":\"krun\"}"), "annotations[\"run.oci.handler\"]", "krun", UNSUPPORTED },

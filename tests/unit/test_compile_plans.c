@@ -25,6 +25,7 @@ static const struct row rows[] = {
         { "kubernetes", "root", PLAN_CGROUP_MANAGER_CGROUPFS },
         { "everything", "root", PLAN_CGROUP_MANAGER_CGROUPFS },
         { "everything", "restricted", PLAN_CGROUP_MANAGER_CGROUPFS },
+        { "scheduling", "root", PLAN_CGROUP_MANAGER_CGROUPFS },
         /* Recorded hosts. */
         { "default", "outer-docker", PLAN_CGROUP_MANAGER_CGROUPFS },
         { "default", "build-machine", PLAN_CGROUP_MANAGER_CGROUPFS },
