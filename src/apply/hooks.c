@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <signal.h>
 #include <stdio.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -20,8 +21,26 @@
 #include "base/signals.h"
 #include "base/str.h"
 
+#ifndef MFD_NOEXEC_SEAL
+#define MFD_NOEXEC_SEAL 8u /* memfd_create(2), since 6.3; some hosts demand it (vm.memfd_noexec) */
+#endif
+
+/* What does not fit into a pipe: a file in memory that nobody can change any more, at its start. */
+static int fill_memory(const char *state, size_t size, int *ret, const char *where, struct error *err) {
+        _cleanup_close_ int fd = memfd_create("state", MFD_CLOEXEC | MFD_ALLOW_SEALING | MFD_NOEXEC_SEAL);
+        int r;
+
+        if (fd < 0 && errno == EINVAL)
+                fd = memfd_create("state", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+        r = fd < 0 ? -errno : file_write_all(fd, state, size);
+        if (r < 0 || lseek(fd, 0, SEEK_SET) < 0 || fcntl(fd, F_ADD_SEALS, F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE) < 0)
+                return fail_errno(err, CODE_HOOK_FAILED, r < 0 ? -r : errno, where, "cannot keep the state of %zu bytes for the hook", size);
+        *ret = take_fd(&fd);
+        return 0;
+}
+
 /* The pipe is filled before the hook runs: a hook that reads nothing costs nobody a SIGPIPE, and none can block us. pipe(7):
- * 64 KiB unless made larger, and 1 MiB is what an unprivileged user may ask for. */
+ * 64 KiB unless made larger, which an ordinary user may do up to 1 MiB, and less when he has many. */
 static int fill_pipe(const char *state, size_t size, int *ret_read_end, const char *where, struct error *err) {
         _cleanup_close_ int in = -1, out = -1;
         int ends[2], r;
@@ -31,7 +50,7 @@ static int fill_pipe(const char *state, size_t size, int *ret_read_end, const ch
         in = ends[0];
         out = ends[1];
         if (size > 65536 && fcntl(out, F_SETPIPE_SZ, (int)size) < 0)
-                return fail_errno(err, CODE_HOOK_FAILED, errno, where, "the container's state of %zu bytes is too long for a pipe", size);
+                return fill_memory(state, size, ret_read_end, where, err);
         r = file_write_all(out, state, size);
         if (r < 0)
                 return fail_errno(err, CODE_HOOK_FAILED, -r, where, "cannot write the state for the hook");

@@ -7,8 +7,12 @@
 #include "spec/plan.h"
 
 /* Sets them for the calling process. Raising a hard limit takes CAP_SYS_RESOURCE over the host's user namespace (setrlimit(2)), so this
- * comes before a user namespace is entered or capabilities are dropped. */
+ * comes before a user namespace is entered or capabilities are dropped. RLIMIT_NOFILE waits for rlimits_finish() where it would leave us
+ * too few descriptors ourselves. */
 int rlimits_set(const struct plan_process *process, struct error *err);
 
 /* The same for PID, a child of ours that is in a user namespace already and can raise nothing itself. */
 int rlimits_set_of(pid_t pid, const struct plan_process *process, struct error *err);
+
+/* What waited, for the calling process: the last thing before its filter and execve(2). */
+int rlimits_finish(const struct plan_process *process, struct error *err);

@@ -12,6 +12,7 @@
 #include "apply/credentials.h"
 #include "apply/lsm.h"
 #include "apply/procfs.h"
+#include "apply/rlimits.h"
 #include "apply/rootfs.h"
 #include "apply/seccomp.h"
 #include "base/fd.h"
@@ -208,7 +209,7 @@ int payload_exec(struct payload *payload, int sync, struct error *err) {
                 return r;
         if (sync_report(sync, REPORT_EXEC, -1) == -EPIPE)
                 _exit(1); /* nobody waits for us any more */
-        if (process->no_new_privileges && (r = load_filter(payload, sync, err)) < 0)
+        if ((r = rlimits_finish(process, err)) < 0 || (process->no_new_privileges && (r = load_filter(payload, sync, err)) < 0))
                 return r;
 
         execve(payload->program, (char *const *)(uintptr_t)process->args, (char *const *)(uintptr_t)payload->env);

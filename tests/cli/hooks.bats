@@ -263,6 +263,20 @@ hook_state() {
         succeeded
 }
 
+@test "a state of any length reaches a hook, and the hook cannot change it" {
+        bundle
+        mkdir "$LOG"
+        # More than an ordinary user's pipe holds: pipe(7).
+        jq '.annotations = ([range(20)] | map({key: "key\(.)", value: ("x" * 100000)}) | from_entries)' "$BUNDLE/config.json" >"$LOG/new"
+        mv "$LOG/new" "$BUNDLE/config.json"
+        config --args '.hooks.createRuntime = [{path: "/bin/sh", args: ["sh", "-c", "echo x 2>/dev/null 1>&0; cat >$0/state", $ARGS.positional[0]]}]
+                | .hooks.startContainer = [{path: "/bin/sh", args: ["sh", "-c", "wc -c"]}]' "$LOG"
+        detached runtime run --bundle "$BUNDLE" box
+        succeeded
+        [ "$output" -gt 2000000 ]
+        jq -e '.id == "box" and (.annotations | length == 20) and (.annotations.key19 | length == 100000)' "$LOG/state"
+}
+
 @test "a hook that reads nothing does no harm, also when the state is long" {
         hooks
         config '.annotations = {"long": ("x" * 200000)} | .hooks |= map_values([{path: "/bin/true"}])'

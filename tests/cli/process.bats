@@ -182,6 +182,36 @@ load helpers
         printed $'Max file size 1048576 unlimited bytes \nMax core file size 0 0 bytes \nMax open files 100 200 files '
 }
 
+@test "the fewest open files are no obstacle to create, start, hooks and exec, also in a user namespace" {
+        local files
+        bundle
+        mkdir -p "$BUNDLE/rootfs/log"
+        chmod 755 "$BATS_RUN_TMPDIR" "$BATS_TEST_TMPDIR"
+        for files in 0 3 4 31; do
+                config ".process.rlimits = [{type: \"RLIMIT_NOFILE\", soft: $files, hard: $files}]"'
+                        | .hooks.startContainer = [{path: "/bin/sh", args: ["sh", "-c", "cat >/dev/null; echo hook"]}]'
+                inside 'ulimit -n; ulimit -Hn'
+                printed "hook"$'\n'"$files"$'\n'"$files"
+                arguments sleep 100
+                create box
+                start box
+                # exec takes the container's limits: the least that it can print with.
+                detached runtime exec box sh -c 'ulimit -n'
+                printed "$files"
+                runtime delete --force box
+        done
+        config '.linux.namespaces += [{type: "user"}] | .linux.uidMappings = [{containerID: 0, hostID: 100000, size: 1000}]
+                | .linux.gidMappings = .linux.uidMappings'
+        inside 'ulimit -n'
+        printed $'hook\n31'
+        config '.process.rlimits = [{type: "RLIMIT_NOFILE", soft: 3, hard: 3}]'
+        arguments sleep 100
+        create box
+        start box
+        detached runtime exec box sh -c 'ulimit -n'
+        printed 3
+}
+
 @test "a hard limit is raised where the host allows that, and else it is an error that names it" {
         bundle
         config '.process.rlimits = [{type: "RLIMIT_MEMLOCK", soft: 777777, hard: 777777}] | .process.args = ["sh", "-c", "ulimit -l"]'
