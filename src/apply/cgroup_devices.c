@@ -5,10 +5,6 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/syscall.h>
-#include <unistd.h>
-
-#include "base/fd.h"
 
 /* ---- rules -------------------------------------------------------------------------------------------------------------- */
 
@@ -271,54 +267,5 @@ int cgroup_devices_program(struct arena *arena, const struct plan_device_rule *p
         emit_start(&code);
         *ret = code.instructions + code.room - code.count;
         *ret_n = code.count;
-        return 0;
-}
-
-/* ---- the kernel --------------------------------------------------------------------------------------------------------- */
-
-static int bpf(enum bpf_cmd command, union bpf_attr *attr) {
-        return (int)syscall(SYS_bpf, command, attr, sizeof *attr);
-}
-
-/* Unused members of bpf_attr have to be 0, which no initializer promises for a union. */
-static void clear(union bpf_attr *attr) {
-        memset(attr, 0, sizeof *attr);
-}
-
-static int load(const struct bpf_insn *instructions, size_t n) {
-        union bpf_attr attr;
-
-        clear(&attr);
-        attr.prog_type = BPF_PROG_TYPE_CGROUP_DEVICE;
-        attr.insns = (uintptr_t)instructions;
-        attr.insn_cnt = (uint32_t)n;
-        attr.license = (uintptr_t)"MIT"; /* no helper is called, so any does */
-        memcpy(attr.prog_name, "sage_devices", sizeof "sage_devices");
-        return bpf(BPF_PROG_LOAD, &attr);
-}
-
-int cgroup_devices_attach(int cgroup_fd, const struct plan_device_rule *rules, size_t n, struct error *err) {
-        _cleanup_arena_ struct arena arena = { 0 };
-        _cleanup_close_ int loaded = -1;
-        struct bpf_insn *instructions;
-        size_t n_instructions;
-        union bpf_attr attr;
-        int r;
-
-        r = cgroup_devices_program(&arena, rules, n, &instructions, &n_instructions, err);
-        if (r < 0 || n_instructions == 0)
-                return r;
-        loaded = load(instructions, n_instructions);
-        if (loaded < 0)
-                return fail_errno(
-                        err, CODE_RESOURCE_LIMITS_UNSUPPORTED, errno, "linux.resources.devices", "cannot load the device program");
-        clear(&attr);
-        attr.target_fd = (uint32_t)cgroup_fd;
-        attr.attach_bpf_fd = (uint32_t)loaded;
-        attr.attach_type = BPF_CGROUP_DEVICE;
-        attr.attach_flags = BPF_F_ALLOW_MULTI;
-        if (bpf(BPF_PROG_ATTACH, &attr) < 0)
-                return fail_errno(
-                        err, CODE_RESOURCE_LIMITS_UNSUPPORTED, errno, "linux.resources.devices", "cannot attach the device program");
         return 0;
 }

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <linux/bpf.h>
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "base/arena.h"
@@ -22,3 +23,17 @@ int cgroup_devices_program(struct arena *arena, const struct plan_device_rule *r
  *
  * cgroup_fd  of the cgroup's directory, O_PATH will do */
 int cgroup_devices_attach(int cgroup_fd, const struct plan_device_rule *rules, size_t n, struct error *err);
+
+/* Two device programs of a cgroup, -1 for none: what was attached, and what took its place. */
+struct cgroup_devices_exchange { int old, new; };
+
+#define CGROUP_DEVICES_UNCHANGED { .old = -1, .new = -1 }
+
+/* Puts the program for RULES in the place of the one that cgroup_devices_attach() attached, in one step: at no moment is there none. */
+int cgroup_devices_replace(int cgroup_fd, const struct plan_device_rule *rules, size_t n, struct cgroup_devices_exchange *ret,
+                           struct error *err);
+
+/* The other way round. False: not done. */
+bool cgroup_devices_revert(int cgroup_fd, const struct cgroup_devices_exchange *exchanged);
+
+void cgroup_devices_exchange_close(struct cgroup_devices_exchange *exchanged);

@@ -47,7 +47,7 @@ const char *cgroup_old_value(struct arena *arena, const char *file, const char *
 }
 
 bool cgroup_revert(int fd, const struct cgroup_changes *changes) {
-        bool all = true;
+        bool all = cgroup_devices_revert(fd, &changes->devices);
 
         for (size_t i = changes->n; i > 0; i--) {
                 const struct cgroup_change *change = &changes->list[i - 1];
@@ -55,6 +55,10 @@ bool cgroup_revert(int fd, const struct cgroup_changes *changes) {
                 all &= change->value && file_write(fd, change->file, change->value, strlen(change->value)) == 0;
         }
         return all;
+}
+
+void cgroup_changes_close(struct cgroup_changes *changes) {
+        cgroup_devices_exchange_close(&changes->devices);
 }
 
 /* ---- changing ----------------------------------------------------------------------------------------------------------- */
@@ -102,14 +106,25 @@ static int change_all(struct arena *arena, int fd, const struct plan_cgroup *cgr
         return 0;
 }
 
+static int exchange_devices(int fd, const struct plan_cgroup *cgroup, struct cgroup_devices_exchange *ret, struct error *err) {
+        static const struct plan_device_rule everything = { .allow = true, .access = BPF_DEVCG_ACC_MKNOD | BPF_DEVCG_ACC_READ | BPF_DEVCG_ACC_WRITE };
+
+        if (!cgroup->limit_devices)
+                return cgroup_devices_replace(fd, &everything, 1, ret, err);
+        return cgroup_devices_replace(fd, cgroup->devices, cgroup->n_devices, ret, err);
+}
+
 int cgroup_update(struct arena *arena, const char *path, int fd, const struct plan_cgroup *cgroup, struct cgroup_changes *ret,
                   struct error *err) {
-        struct cgroup_changes changes = { .list = arena_array(arena, struct cgroup_change, 2 * cgroup->n_writes + 1) };
+        struct cgroup_changes changes = CGROUP_UNCHANGED;
         int r;
 
+        changes.list = arena_array(arena, struct cgroup_change, 2 * cgroup->n_writes + 1);
         if ((r = cgroup_check_memory(fd, cgroup, err)) < 0 || (r = cgroup_enable(path, fd, cgroup, err)) < 0)
                 return r;
         r = change_all(arena, fd, cgroup, &changes, err);
+        if (r == 0 && cgroup->has & PLAN_CGROUP_HAS_LIMIT_DEVICES)
+                r = exchange_devices(fd, cgroup, &changes.devices, err);
         if (r < 0) {
                 if (!cgroup_revert(fd, &changes))
                         err->effect = EFFECT_APPLIED;

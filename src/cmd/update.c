@@ -9,6 +9,7 @@
 #include "base/str.h"
 #include "cmd/bundle.h"
 #include "cmd/command.h"
+#include "facts/facts.h"
 #include "life/state.h"
 #include "plan/cgroup_resources.h"
 #include "plan/cgroup_update.h"
@@ -54,11 +55,12 @@ static int read_resources(struct invocation *invocation, const struct update_opt
 }
 
 static int open_cgroup(const struct container *container, const struct plan_cgroup *update, int *ret, struct error *err) {
+        const struct plan_cgroup_write *limit = cgroup_first_limit(update, NULL);
         const struct status_cgroup_claim *claim = container->status.cgroup;
         int fd;
 
         if (!claim)
-                return fail(err, CODE_RESOURCE_LIMITS_UNSUPPORTED, EOPNOTSUPP, cgroup_first_limit(update, NULL)->field,
+                return fail(err, CODE_RESOURCE_LIMITS_UNSUPPORTED, EOPNOTSUPP, limit ? limit->field : "linux.resources.devices",
                             "the container has no cgroup");
         fd = open(claim->path, O_PATH | O_DIRECTORY | O_CLOEXEC);
         if (fd < 0)
@@ -67,20 +69,29 @@ static int open_cgroup(const struct container *container, const struct plan_cgro
         return 0;
 }
 
+/* No limit is nothing to ask for where there is no cgroup. */
+static bool asks_for_something(const struct container *container, const struct plan_cgroup *update) {
+        if (update->has & PLAN_CGROUP_HAS_LIMIT_DEVICES)
+                return true;
+        return container->status.cgroup ? update->n_writes > 0 : cgroup_first_limit(update, NULL) != NULL;
+}
+
 /* The cgroup first, then the plan. A runtime that is killed in between leaves the limits that were asked for, and a plan that says what
  * was there before; nothing reads that part of it but the next update. */
 static int update(struct invocation *invocation, struct container *container, const struct oci_linux_resources *resources,
                   struct error *err) {
+        _cleanup_cgroup_changes_ struct cgroup_changes changes = CGROUP_UNCHANGED;
+        struct host host = { .arena = invocation->arena };
         struct plan_cgroup *update, *kept;
-        struct cgroup_changes changes;
         _cleanup_close_ int fd = -1;
         struct plan_plan plan;
         int r;
 
         if ((r = container_load_plan(invocation->arena, container, &plan, err)) < 0 ||
-            (r = cgroup_update_compile(invocation->arena, resources, &plan, &update, &kept, err)) < 0)
+            (resources->n_devices && (r = facts_need(&host, FACTS_IDENTITY, err)) < 0) ||
+            (r = cgroup_update_compile(invocation->arena, resources, &plan, host.facts.identity, &update, &kept, err)) < 0)
                 return r;
-        if (update->n_writes == 0 || (!container->status.cgroup && !cgroup_first_limit(update, NULL)))
+        if (!asks_for_something(container, update))
                 return 0;
         if ((r = open_cgroup(container, update, &fd, err)) < 0 ||
             (r = cgroup_update(invocation->arena, container->status.cgroup->path, fd, update, &changes, err)) < 0)

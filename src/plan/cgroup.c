@@ -3,7 +3,6 @@
 #include "plan/cgroup_resources.h"
 #include "plan/device_rules.h"
 
-#include <linux/capability.h>
 #include <linux/sched.h>
 
 /* PATH joined to BASE, single slashes, nothing behind the last name. ".." would leave the place that was chosen for us. */
@@ -58,23 +57,15 @@ static int compile_path(struct compilation *c, const char *asked, const char **r
         return 0;
 }
 
-/* A device program needs CAP_SYS_ADMIN in the initial user namespace (kernel: bpf_prog_load()). Who lacks it runs containers in a user
- * namespace: nobody there can make a node, and what is bound into it can be opened by whom it could be opened before. */
-static bool has_no_use_for_device_rules(const struct compilation *c) {
-        const struct facts_identity *identity = c->facts->identity;
-
-        return !identity->initial_userns || (!(identity->capabilities & UINT64_C(1) << CAP_SYS_ADMIN) &&
-                                             namespace_own(c->plan, CLONE_NEWUSER));
-}
-
 static int compile_devices(struct compilation *c, const struct oci_linux_resources *resources, struct plan_cgroup *cgroup) {
-        bool asked = resources && resources->n_devices, without = cgroup->manager == PLAN_CGROUP_MANAGER_DISABLED;
+        bool asked = resources && resources->n_devices, without = cgroup->manager == PLAN_CGROUP_MANAGER_DISABLED, useless;
         int r = device_rules_compile(c->arena, asked ? resources->devices : NULL, asked ? resources->n_devices : 0, c->plan->devices,
                                      c->plan->n_devices, "linux.resources", cgroup, c->err);
 
-        if (r < 0 || (!without && !has_no_use_for_device_rules(c)))
+        useless = device_rules_useless(c->facts->identity, c->plan);
+        if (r < 0 || (!without && !useless))
                 return r;
-        if (without && asked && cgroup->limit_devices && !has_no_use_for_device_rules(c))
+        if (without && asked && cgroup->limit_devices && !useless)
                 warn(c->arena, &c->warnings, "linux.resources.devices: has no effect without a cgroup");
         cgroup->devices = NULL;
         cgroup->n_devices = 0;

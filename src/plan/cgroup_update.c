@@ -68,8 +68,11 @@ static bool is_same_rule(const struct plan_device_rule *a, const struct plan_dev
                a->minor == b->minor;
 }
 
-static int check_devices(struct arena *arena, const struct oci_linux_resources *resources, const struct plan_cgroup *kept,
-                         struct error *err) {
+/* The rules that are asked for take the place of all that there are. UPDATE says nothing of devices when they are the same: engines send
+ * what the container was made with whatever they change. */
+static int compile_devices(struct arena *arena, const struct oci_linux_resources *resources, const struct plan_plan *plan,
+                           const struct facts_identity *identity, struct plan_cgroup *update, struct error *err) {
+        const struct plan_cgroup *kept = plan->cgroup;
         struct plan_cgroup asked = { 0 };
         bool same;
         int r;
@@ -82,7 +85,13 @@ static int check_devices(struct arena *arena, const struct oci_linux_resources *
         same = asked.limit_devices == kept->limit_devices && asked.n_devices == kept->n_devices;
         for (size_t i = 0; same && i < asked.n_devices; i++)
                 same = is_same_rule(&asked.devices[i], &kept->devices[i]);
-        return same ? 0 : UNSUPPORTED(err, "linux.resources.devices", "the device rules of a container cannot be changed yet");
+        if (same || device_rules_useless(identity, plan))
+                return 0;
+        update->devices = asked.devices;
+        update->n_devices = asked.n_devices;
+        update->limit_devices = asked.limit_devices;
+        update->has |= PLAN_CGROUP_HAS_LIMIT_DEVICES;
+        return 0;
 }
 
 /* ---- what becomes of the plan ------------------------------------------------------------------------------------------- */
@@ -122,6 +131,12 @@ static struct plan_cgroup *merge(struct arena *arena, const struct plan_cgroup *
         struct plan_cgroup *kept = arena_new(arena, struct plan_cgroup);
 
         *kept = *old;
+        if (update->has & PLAN_CGROUP_HAS_LIMIT_DEVICES) {
+                kept->devices = update->devices;
+                kept->n_devices = update->n_devices;
+                kept->limit_devices = update->limit_devices;
+                kept->has |= PLAN_CGROUP_HAS_LIMIT_DEVICES;
+        }
         kept->writes = arena_array(arena, struct plan_cgroup_write, old->n_writes + update->n_writes + 1);
         kept->n_writes = 0;
         for (size_t i = 0; i < old->n_writes; i++)
@@ -140,20 +155,19 @@ static struct plan_cgroup *merge(struct arena *arena, const struct plan_cgroup *
 }
 
 int cgroup_update_compile(struct arena *arena, const struct oci_linux_resources *resources, const struct plan_plan *plan,
-                          struct plan_cgroup **ret_update, struct plan_cgroup **ret_kept, struct error *err) {
+                          const struct facts_identity *identity, struct plan_cgroup **ret_update, struct plan_cgroup **ret_kept, struct error *err) {
         struct plan_cgroup *update = arena_new(arena, struct plan_cgroup);
         struct oci_linux_resources complete = *resources;
         int r;
 
-        if ((r = check_devices(arena, resources, plan->cgroup, err)) < 0)
-                return r;
         complete.devices = NULL;
         complete.n_devices = 0;
         if (resources->cpu)
                 complete.cpu = complete_cpu(arena, resources->cpu, plan->cgroup);
         if (resources->memory)
                 complete.memory = complete_memory(arena, resources->memory, plan->cgroup);
-        if ((r = compile_resources(arena, &complete, field, update, err)) < 0)
+        if ((r = compile_resources(arena, &complete, field, update, err)) < 0 ||
+            (r = compile_devices(arena, resources, plan, identity, update, err)) < 0)
                 return r;
         update->accounting = NULL; /* settled when the container was made */
         update->n_accounting = 0;

@@ -1,6 +1,8 @@
 #include "plan/device_rules.h"
 
 #include <linux/bpf.h>
+#include <linux/capability.h>
+#include <linux/sched.h>
 #include <sys/stat.h>
 
 #define ALL (BPF_DEVCG_ACC_MKNOD | BPF_DEVCG_ACC_READ | BPF_DEVCG_ACC_WRITE)
@@ -126,4 +128,9 @@ int device_rules_compile(struct arena *arena, const struct oci_device_rule *aske
         ret->limit_devices = true;
         ret->has |= PLAN_CGROUP_HAS_LIMIT_DEVICES;
         return 0;
+}
+
+bool device_rules_useless(const struct facts_identity *identity, const struct plan_plan *plan) {
+        return !identity->initial_userns ||
+               (!(identity->capabilities & UINT64_C(1) << CAP_SYS_ADMIN) && namespace_own(plan, CLONE_NEWUSER));
 }

@@ -87,18 +87,124 @@ kept() {
         [[ $(kept) == *cgroup.max.depth=5* ]]
 }
 
-@test "the same device rules again are nothing new, others are refused" {
-        bundle sleep 100
-        config '.linux.resources.devices = [{"allow": false, "access": "rwm"}, {"allow": true, "type": "c", "major": 1, "minor": 3, "access": "rw"}]'
+# A container with a node for a device that no driver serves: the rules decide between EPERM and the answer that there is none.
+with_device() {
+        bundle sleep 1000
+        config --args '.linux.devices = [{path: "/dev/odd", type: "c", major: 10, minor: 99}]
+                | .linux.resources.devices = ($ARGS.positional[0] | fromjson)' "$1"
         create box
-        update "$(jq -c '{devices: .linux.resources.devices, unified: {"cgroup.max.depth": "7"}}' "$BUNDLE/config.json")"
-        succeeded
+        start box
+}
+
+opened() {
+        detached runtime exec box sh -c ': <"$0"' "${1:-/dev/odd}"
+        [[ $output != *'not permitted'* ]]
+}
+
+denied() {
+        detached runtime exec box sh -c ': </dev/odd'
+        said 'not permitted'
+}
+
+programs() {
+        "$SAGE_TESTS/cli/device-programs" "$CGROUP"
+}
+
+NOTHING='[{"allow": false, "access": "rwm"}]'
+ODD='[{"allow": false, "access": "rwm"}, {"allow": true, "type": "c", "major": 10, "minor": 99, "access": "r"}]'
+EVERYTHING='[{"allow": true, "access": "rwm"}]'
+
+@test "device rules are exchanged, and a later update that names none keeps them" {
+        with_device "$NOTHING"
+        denied
+        opened /dev/null
+        update "{\"devices\": $ODD, \"unified\": {\"cgroup.max.depth\": \"7\"}}"
+        printed ''
+        opened
+        opened /dev/null
         [ "$(<"$CGROUP/cgroup.max.depth")" = 7 ]
-        update '{"unified": {"cgroup.max.depth": "8"}, "devices": [{"allow": true, "access": "rwm"}]}'
-        failed 1 linux.resources.devices
-        update '{"devices": [{"allow": false, "access": "rwm"}]}'
-        failed 1 linux.resources.devices
-        [ "$(<"$CGROUP/cgroup.max.depth")" = 7 ]
+        update '{"unified": {"cgroup.max.depth": "8"}}'
+        opened
+        update "{\"devices\": $NOTHING}"
+        printed ''
+        denied
+        opened /dev/null
+        [ "$(programs)" = 1 ]
+}
+
+@test "device rules that allow everything take the program away, and others bring it back" {
+        with_device "$NOTHING"
+        update "{\"devices\": $EVERYTHING}"
+        printed ''
+        [ "$(programs)" = 0 ]
+        opened
+        update "{\"devices\": $NOTHING}"
+        denied
+        [ "$(programs)" = 1 ]
+}
+
+@test "the same device rules again are nothing new" {
+        local program
+        with_device "$ODD"
+        program=$("$SAGE_TESTS/cli/device-programs" --ids "$CGROUP")
+        update "{\"devices\": $ODD}"
+        printed ''
+        [ "$("$SAGE_TESTS/cli/device-programs" --ids "$CGROUP")" = "$program" ]
+}
+
+@test "when another part of the update fails the device rules stay" {
+        with_device "$NOTHING"
+        update "{\"devices\": $ODD, \"unified\": {\"cgroup.max.depth\": \"lots\"}}"
+        failed 1 cgroup.max.depth
+        denied
+        # The state that the next update starts from cannot be written: the rules go back.
+        mkdir "$ROOT/box/.plan.json.new"
+        update "{\"devices\": $ODD}"
+        failed 1 plan.json
+        rmdir "$ROOT/box/.plan.json.new"
+        denied
+        [ "$(programs)" = 1 ]
+}
+
+@test "while device rules are exchanged there is no moment without any" {
+        local tries
+        with_device "$NOTHING"
+        background "$BATS_TEST_TMPDIR/opens" python3 -c 'if True:
+                import errno, os, sys
+                with open(sys.argv[1] + "/cgroup.procs", "w") as procs:
+                        procs.write("0")
+                os.mknod(sys.argv[2], 0o20600, os.makedev(10, 99))
+                print("ready", flush=True)
+                while not os.path.exists(sys.argv[3]):
+                        for _ in range(1000):
+                                try:
+                                        os.close(os.open(sys.argv[2], os.O_RDONLY))
+                                        print("opened")
+                                except OSError as error:
+                                        if error.errno != errno.EPERM:
+                                                print(error)
+                ' "$CGROUP" "$BATS_TEST_TMPDIR/odd" "$BATS_TEST_TMPDIR/enough"
+        wait_until grep -q ready "$BATS_TEST_TMPDIR/opens"
+        for ((tries = 0; tries < 40; tries++)); do
+                update '{"devices": [{"allow": false, "access": "rwm"}, {"allow": true, "type": "c", "major": 11, "access": "r"}]}'
+                succeeded
+                update "{\"devices\": $NOTHING}"
+                succeeded
+        done
+        touch "$BATS_TEST_TMPDIR/enough"
+        wait
+        [ "$(<"$BATS_TEST_TMPDIR/opens")" = ready ]
+}
+
+@test "device rules that are none, and device rules without a cgroup, are refused" {
+        with_device "$NOTHING"
+        update '{"devices": [{"allow": true, "access": "x"}]}'
+        failed 1 'devices[0].access'
+        denied
+        runtime delete --force box
+        detached runtime --cgroup-manager disabled create --bundle "$BUNDLE" box
+        update "{\"devices\": $ODD}"
+        failed 1 linux.resources.devices 'no cgroup'
 }
 
 @test "nothing to change is no error in a file, as engines send it, and one on the command line" {

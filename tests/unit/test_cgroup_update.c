@@ -5,6 +5,7 @@
 #include "cmd/update_options.h"
 #include "libocispec/spec.h"
 #include "plan/cgroup_update.h"
+#include "plan/device_rules.h"
 
 static const char *text_of(const struct plan_cgroup *cgroup) {
         _cleanup_str_ struct str out = { 0 };
@@ -63,7 +64,7 @@ static void an_update_overrules_what_it_names_and_keeps_the_rest(void **state) {
                 struct plan_cgroup *update, *kept;
                 struct error err;
 
-                assert_int_equal(cgroup_update_compile(&arena, resources_of(rows[i].update), &plan, &update, &kept, &err), 0);
+                assert_int_equal(cgroup_update_compile(&arena, resources_of(rows[i].update), &plan, NULL, &update, &kept, &err), 0);
                 assert_string_equal(text_of(update), rows[i].writes);
                 assert_string_equal(text_of(kept), rows[i].kept);
         }
@@ -75,9 +76,9 @@ static void the_memory_check_of_the_container_holds_for_its_updates(void **state
         struct error err;
 
         (void)state;
-        assert_int_equal(cgroup_update_compile(&arena, resources_of("{\"memory\":{\"limit\":5}}"), &plan, &update, &kept, &err), 0);
+        assert_int_equal(cgroup_update_compile(&arena, resources_of("{\"memory\":{\"limit\":5}}"), &plan, NULL, &update, &kept, &err), 0);
         assert_true(update->check_memory);
-        assert_int_equal(cgroup_update_compile(&arena, resources_of("{\"memory\":{\"limit\":5,\"checkBeforeUpdate\":false}}"), &plan,
+        assert_int_equal(cgroup_update_compile(&arena, resources_of("{\"memory\":{\"limit\":5,\"checkBeforeUpdate\":false}}"), &plan, NULL,
                                                &update, &kept, &err), 0);
         assert_false(update->check_memory);
 }
@@ -88,9 +89,44 @@ static void swap_without_any_limit_of_memory_says_nothing(void **state) {
         struct error err;
 
         (void)state;
-        assert_true(cgroup_update_compile(&arena, resources_of("{\"memory\":{\"swap\":9}}"), &plan, &update, &kept, &err) < 0);
+        assert_true(cgroup_update_compile(&arena, resources_of("{\"memory\":{\"swap\":9}}"), &plan, NULL, &update, &kept, &err) < 0);
         assert_string_equal(err.where, "linux.resources.memory.swap");
         assert_null(update);
+}
+
+/* Returns the update of the plan with device rules BEFORE by UPDATE, a host root's. */
+static struct plan_cgroup *update_devices(const char *before, const char *update, struct plan_cgroup **ret_kept) {
+        struct facts_identity root = { .capabilities = ~UINT64_C(0), .initial_userns = true };
+        struct plan_plan plan = plan_for("{}");
+        struct plan_namespaces namespaces = { 0 };
+        struct plan_cgroup *changes;
+        struct error err;
+
+        plan.namespaces = &namespaces;
+        if (before) {
+                const struct oci_linux_resources *old = resources_of(before);
+
+                assert_int_equal(device_rules_compile(&arena, old->devices, old->n_devices, NULL, 0, "x", plan.cgroup, &err), 0);
+        }
+        assert_int_equal(cgroup_update_compile(&arena, resources_of(update), &plan, &root, &changes, ret_kept, &err), 0);
+        return changes;
+}
+
+static void device_rules_take_the_place_of_those_there_are(void **state) {
+        static const char one[] = "{\"devices\":[{\"allow\":false,\"access\":\"rwm\"}]}",
+                          all[] = "{\"devices\":[{\"allow\":true,\"access\":\"rwm\"}]}";
+        struct plan_cgroup *kept, *update;
+
+        (void)state;
+        assert_false(update_devices(one, one, &kept)->has & PLAN_CGROUP_HAS_LIMIT_DEVICES);
+        assert_false(update_devices(one, "{}", &kept)->has & PLAN_CGROUP_HAS_LIMIT_DEVICES);
+        assert_true(kept->limit_devices);
+        update = update_devices(one, all, &kept);
+        assert_true(update->has & PLAN_CGROUP_HAS_LIMIT_DEVICES);
+        assert_false(update->limit_devices || kept->limit_devices);
+        update = update_devices(all, one, &kept);
+        assert_true(update->limit_devices && kept->limit_devices);
+        assert_int_equal(kept->n_devices, update->n_devices);
 }
 
 static void the_old_value_of_a_file_is_found_in_its_text(void **state) {
@@ -140,6 +176,7 @@ int main(void) {
                 cmocka_unit_test(an_update_overrules_what_it_names_and_keeps_the_rest),
                 cmocka_unit_test(the_memory_check_of_the_container_holds_for_its_updates),
                 cmocka_unit_test(swap_without_any_limit_of_memory_says_nothing),
+                cmocka_unit_test(device_rules_take_the_place_of_those_there_are),
                 cmocka_unit_test(the_old_value_of_a_file_is_found_in_its_text),
                 cmocka_unit_test(bytes_may_have_a_unit),
         };
