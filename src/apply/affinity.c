@@ -24,7 +24,8 @@ int affinity_reset(pid_t pid, struct error *err) {
 
         memset(mask, 0xff, sizeof mask);
         r = set_mask(pid, mask, sizeof mask);
-        return r < 0 ? fail_errno(err, CODE_LAUNCH_FAILED, -r, "", "cannot take the runtime's CPU affinity off the container's process") : 0;
+        return r < 0 ? fail_errno(err, CODE_LAUNCH_FAILED, -r, "", "cannot take the runtime's CPU affinity off the container's process")
+                     : 0;
 }
 
 static int set_ranges(pid_t pid, const struct plan_range *ranges, size_t n, const char *field, struct error *err) {

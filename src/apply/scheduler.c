@@ -19,21 +19,21 @@ static int explain(const struct plan_scheduler *s, int errnum, struct error *err
         switch (errnum) {
         case EPERM:
                 return fail(err, CODE_CAPABILITY_UNSUPPORTED, EPERM, "process.scheduler", "%s",
-                            deadline ? "SCHED_DEADLINE takes CAP_SYS_NICE in the host's user namespace, and a process that may run on every "
-                                       "CPU: none that joins a cgroup with fewer (cpuset.cpus)" :
-                                       "this takes CAP_SYS_NICE in the host's user namespace, or an RLIMIT_RTPRIO or RLIMIT_NICE that "
-                                       "allows it; with CONFIG_RT_GROUP_SCHED no cgroup but the root may hold real-time processes");
+                        deadline ? "SCHED_DEADLINE takes CAP_SYS_NICE in the host's user namespace, and a process that may run on every "
+                                   "CPU: none that joins a cgroup with fewer (cpuset.cpus)"
+                                 : "this takes CAP_SYS_NICE in the host's user namespace, or an RLIMIT_RTPRIO or RLIMIT_NICE that "
+                                   "allows it; with CONFIG_RT_GROUP_SCHED no cgroup but the root may hold real-time processes");
         case EBUSY:
                 return fail(err, CODE_RESOURCE_EXHAUSTED, EBUSY, "process.scheduler.runtime",
-                            "the processes of SCHED_DEADLINE together would need more than there is (sched(7), admission test)");
+                        "the processes of SCHED_DEADLINE together would need more than there is (sched(7), admission test)");
         case EOPNOTSUPP:
                 return fail(err, CODE_CAPABILITY_UNSUPPORTED, EOPNOTSUPP, "process.scheduler.flags",
-                            "this kernel cannot clamp utilization (CONFIG_UCLAMP_TASK)");
+                        "this kernel cannot clamp utilization (CONFIG_UCLAMP_TASK)");
         case EINVAL:
                 return fail(err, CODE_CAPABILITY_UNSUPPORTED, EINVAL, "process.scheduler", "%s",
-                            deadline ? "this kernel refuses the runtime, deadline or period; the period's bounds are in "
-                                       "/proc/sys/kernel/sched_deadline_period_min_us and sched_deadline_period_max_us" :
-                                       "this kernel refuses the policy, or the flags with it");
+                        deadline ? "this kernel refuses the runtime, deadline or period; the period's bounds are in "
+                                   "/proc/sys/kernel/sched_deadline_period_min_us and sched_deadline_period_max_us"
+                                 : "this kernel refuses the policy, or the flags with it");
         default:
                 return fail_errno(err, CODE_LAUNCH_FAILED, errnum, "process.scheduler", "cannot set the scheduling policy");
         }
@@ -60,7 +60,7 @@ static int set_io(pid_t pid, uint32_t priority, struct error *err) {
                 return 0;
         if (errno == EPERM)
                 return fail(err, CODE_CAPABILITY_UNSUPPORTED, EPERM, "process.ioPriority.class",
-                            "IOPRIO_CLASS_RT takes CAP_SYS_NICE in the host's user namespace");
+                        "IOPRIO_CLASS_RT takes CAP_SYS_NICE in the host's user namespace");
         return fail_errno(err, CODE_LAUNCH_FAILED, errno, "process.ioPriority", "cannot set the I/O priority");
 }
 

@@ -92,6 +92,9 @@ static struct oci_features_linux *linux_features(struct arena *arena) {
         l->seccomp = seccomp(arena);
         l->apparmor = enabled(arena, true);
         l->selinux = enabled(arena, true);
+        l->memory_policy = arena_new(arena, struct oci_features_memory_policy);
+        SET(l->memory_policy, modes, words(arena, &oci_memory_policy_mode_enum));
+        SET(l->memory_policy, flags, words(arena, &oci_memory_policy_flag_enum));
         l->intel_rdt = arena_new(arena, struct oci_features_intel_rdt);
         l->intel_rdt->has = OCI_FEATURES_INTEL_RDT_HAS_ENABLED;
         l->mount_extensions = arena_new(arena, struct oci_features_mount_extensions);

@@ -5,6 +5,7 @@
 #include <linux/sched.h>
 #include <sys/personality.h>
 
+#include "plan/memory_policy.h"
 #include "plan/scheduler.h"
 
 static void view_flags(struct str *text, uint64_t flags) {
@@ -40,17 +41,34 @@ static void view_io_priority(struct str *out, uint32_t priority) {
         plan_view_line(out, "I/O priority", text.text);
 }
 
+static void put_ranges(struct str *text, const struct plan_range *ranges, size_t n) {
+        for (size_t i = 0; i < n; i++) {
+                str_printf(text, "%s%u", i ? "," : "", ranges[i].first);
+                if (ranges[i].last > ranges[i].first)
+                        str_printf(text, "-%u", ranges[i].last);
+        }
+}
+
 static void view_ranges(struct str *out, const char *name, const struct plan_range *ranges, size_t n) {
         _cleanup_str_ struct str text = { 0 };
 
         if (n == 0)
                 return;
-        for (size_t i = 0; i < n; i++) {
-                str_printf(&text, "%s%u", i ? "," : "", ranges[i].first);
-                if (ranges[i].last > ranges[i].first)
-                        str_printf(&text, "-%u", ranges[i].last);
-        }
+        put_ranges(&text, ranges, n);
         plan_view_line(out, name, text.text);
+}
+
+static void view_memory_policy(struct str *out, const struct plan_memory_policy *policy) {
+        _cleanup_str_ struct str text = { 0 };
+
+        str_puts(&text, memory_policy_name(policy->mode) ?: "?");
+        for (unsigned bit = 0; bit < 32; bit++)
+                if (memory_policy_flag_name(policy->mode & UINT32_C(1) << bit))
+                        str_printf(&text, " %s", memory_policy_flag_name(UINT32_C(1) << bit));
+        if (policy->n_nodes)
+                str_puts(&text, ", nodes ");
+        put_ranges(&text, policy->nodes, policy->n_nodes);
+        plan_view_line(out, "memory policy", text.text);
 }
 
 void plan_view_scheduling(struct str *out, const struct plan_plan *plan) {
@@ -64,6 +82,8 @@ void plan_view_scheduling(struct str *out, const struct plan_plan *plan) {
                 view_ranges(out, "CPUs of exec", process->exec_affinity->initial, process->exec_affinity->n_initial);
                 view_ranges(out, "  in the cgroup", process->exec_affinity->final, process->exec_affinity->n_final);
         }
+        if (plan->memory_policy)
+                view_memory_policy(out, plan->memory_policy);
         if (plan->has & PLAN_PLAN_HAS_PERSONALITY)
                 plan_view_line(out, "personality", plan->personality == PER_LINUX32 ? "LINUX32" : "LINUX");
 }

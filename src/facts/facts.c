@@ -63,6 +63,10 @@ static int need_priorities(struct host *host, struct error *err) {
         return probe_priorities(host->arena, &host->facts.priorities, err);
 }
 
+static int need_numa(struct host *host, struct error *err) {
+        return probe_numa(host->arena, &host->facts.numa, err);
+}
+
 /* In an order in which what a part builds on comes before it. */
 static const struct part {
         unsigned bit, builds_on;
@@ -82,6 +86,7 @@ static const struct part {
         { FACTS_POLICY, 0, "policy", need_policy },
         { FACTS_TRIAL, 0, "trial", need_trial },
         { FACTS_PRIORITIES, 0, "priorities", need_priorities },
+        { FACTS_NUMA, 0, "numa", need_numa },
 };
 
 static unsigned known(const struct facts_facts *facts) {
@@ -99,6 +104,7 @@ static unsigned known(const struct facts_facts *facts) {
                 { FACTS_POLICY, facts->policy },
                 { FACTS_TRIAL, facts->trial },
                 { FACTS_PRIORITIES, facts->priorities },
+                { FACTS_NUMA, facts->numa },
         };
         unsigned bits = 0;
 

@@ -26,6 +26,7 @@ enum facts_part {
         FACTS_TRIAL = 1 << 11,      /* forks a child that tries; only `check` may ask for it */
         FACTS_ALL = (1 << 12) - 1,  /* all that concerns every container; the rest only those that ask for it */
         FACTS_PRIORITIES = 1 << 12,
+        FACTS_NUMA = 1 << 13,
 };
 
 struct host {

@@ -20,6 +20,7 @@ int probe_trial(struct arena *arena, struct facts_trial **ret, struct error *err
 int probe_proc(struct arena *arena, struct facts_proc **ret, struct error *err);
 int probe_quotas(struct arena *arena, const char *mount, struct facts_quota **ret, size_t *ret_n, struct error *err);
 int probe_policy(struct arena *arena, const char *path, struct facts_policy **ret, struct error *err);
+int probe_numa(struct arena *arena, struct facts_numa **ret, struct error *err);
 int probe_priorities(struct arena *arena, struct facts_priorities **ret, struct error *err);
 
 /* Reads a small file of /proc, /sys or a cgroup into BUFFER, NUL-terminated, without the last newline: three system calls, where a

@@ -11,6 +11,7 @@
 #include "apply/container_path.h"
 #include "apply/credentials.h"
 #include "apply/lsm.h"
+#include "apply/memory_policy.h"
 #include "apply/procfs.h"
 #include "apply/rlimits.h"
 #include "apply/rootfs.h"
@@ -135,10 +136,20 @@ static int find_program(struct payload *payload, struct error *err) {
         return fail_errno(err, CODE_EXECUTABLE_UNAVAILABLE, -found, "process.args", "executable file `%s` not found in $PATH", name);
 }
 
+static int set_personality(const struct plan_plan *plan, struct error *err) {
+        if (!(plan->has & PLAN_PLAN_HAS_PERSONALITY) || personality(plan->personality) >= 0)
+                return 0;
+        if (errno == EINVAL) /* arch/arm64/kernel/sys.c: PER_LINUX32 where no CPU runs 32-bit programs */
+                return fail(err, CODE_CAPABILITY_UNSUPPORTED, EINVAL, "linux.personality.domain", "this machine cannot run 32-bit programs");
+        return fail_errno(err, CODE_LAUNCH_FAILED, errno, "linux.personality", "cannot set the execution domain");
+}
+
 int payload_settle(struct payload *payload, struct error *err) {
         _cleanup_close_ int root = -1;
         int r;
 
+        if ((r = set_personality(payload->plan, err)) < 0)
+                return r;
         if (payload->process->add_home) {
                 root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
                 if (root < 0)
@@ -176,14 +187,6 @@ static void give_pipes(uint32_t uid) {
                         (void)!fchown(fd, uid, (gid_t)-1);
 }
 
-static int set_personality(const struct plan_plan *plan, struct error *err) {
-        if (!(plan->has & PLAN_PLAN_HAS_PERSONALITY) || personality(plan->personality) >= 0)
-                return 0;
-        if (errno == EINVAL) /* arch/arm64/kernel/sys.c: PER_LINUX32 where no CPU runs 32-bit programs */
-                return fail(err, CODE_CAPABILITY_UNSUPPORTED, EINVAL, "linux.personality.domain", "this machine cannot run 32-bit programs");
-        return fail_errno(err, CODE_LAUNCH_FAILED, errno, "linux.personality", "cannot set the execution domain");
-}
-
 int payload_exec(struct payload *payload, int sync, struct error *err) {
         const struct plan_process *process = payload->process;
         int r;
@@ -193,7 +196,7 @@ int payload_exec(struct payload *payload, int sync, struct error *err) {
         if (r < 0 ||
             (r = credentials_drop_bounding(process, err)) < 0 ||
             (r = credentials_no_new_privileges(process, err)) < 0 ||
-            (r = set_personality(payload->plan, err)) < 0)
+            (r = memory_policy_set(payload->plan, err)) < 0)
                 return r;
 
         if (process->uid != 0)

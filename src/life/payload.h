@@ -38,8 +38,8 @@ bool payload_add_variable(struct payload *payload, const char *variable);
  * labels, which are set last. */
 int payload_begin(struct payload *payload, struct error *err);
 
-/* In the child, inside the container's root, still privileged: HOME, cwd and the program, the three things that only the
- * container's own files can tell. CODE_EXECUTABLE_UNAVAILABLE with the words that engines turn into 126 and 127. */
+/* In the child, inside the container's root, still privileged: the personality, and HOME, cwd and the program, the three
+ * things that only the container's own files can tell. CODE_EXECUTABLE_UNAVAILABLE with the words that engines turn into 126 and 127. */
 int payload_settle(struct payload *payload, struct error *err);
 
 /* Drops to the payload's identity and filter and executes it; returns only on failure. SYNC is told just before (REPORT_EXEC)

@@ -106,6 +106,8 @@ unsigned admit_needs(const struct plan_plan *plan) {
                 return FACTS_ALL;
         if (demand.items & of_kernel)
                 parts |= FACTS_KERNEL;
+        if (demand.items & ITEM_BIT(ITEM_MEMORY_POLICY))
+                parts |= FACTS_NUMA | FACTS_KERNEL;
         if (demand.items & ITEM_BIT(ITEM_SCHEDULER))
                 parts |= FACTS_PRIORITIES;
         if (demand.namespaces & CLONE_NEWUSER)

@@ -8,6 +8,7 @@
 #include "plan/hooks.h"
 #include "plan/ids.h"
 #include "plan/masks.h"
+#include "plan/memory_policy.h"
 #include "plan/mounts.h"
 #include "plan/namespaces.h"
 #include "plan/net_devices.h"
@@ -35,8 +36,6 @@ static int refuse_unsupported(struct compilation *c) {
 
         if (linux->intel_rdt)
                 return UNSUPPORTED(c->err, "linux.intelRdt", "Intel RDT is not supported yet");
-        if (linux->memory_policy)
-                return UNSUPPORTED(c->err, "linux.memoryPolicy", "memory policies are not supported yet");
         return 0;
 }
 
@@ -95,6 +94,7 @@ static int (*const parts[])(struct compilation *) = {
         net_devices_if_any,
         process_compile,
         compile_personality,
+        memory_policy_compile,
         cgroup_compile,
         seccomp_compile,
         hooks_compile,

@@ -20,6 +20,7 @@ enum item {
         ITEM_SELINUX,
         ITEM_SCHEDULER,
         ITEM_IO_PRIORITY,
+        ITEM_MEMORY_POLICY,
         ITEM_HOST_POLICY,
         ITEM_CGROUP,
         ITEM_DEVICES,

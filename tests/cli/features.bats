@@ -43,6 +43,12 @@ features() {
                 and (.linux.seccomp.operators | length) == 7 and (.linux.seccomp.archs | length) > 0'
 }
 
+@test "every memory policy of the specification is known" {
+        features '(.linux.memoryPolicy.modes | sort) == ["MPOL_BIND", "MPOL_DEFAULT", "MPOL_INTERLEAVE", "MPOL_LOCAL", "MPOL_PREFERRED",
+                "MPOL_PREFERRED_MANY", "MPOL_WEIGHTED_INTERLEAVE"]
+                and (.linux.memoryPolicy.flags | sort) == ["MPOL_F_NUMA_BALANCING", "MPOL_F_RELATIVE_NODES", "MPOL_F_STATIC_NODES"]'
+}
+
 @test "the switches that engines ask for are booleans" {
         features '[.linux.apparmor.enabled, .linux.selinux.enabled, .linux.intelRdt.enabled, .linux.mountExtensions.idmap.enabled,
                 .linux.netDevices.enabled] | map(type) | unique == ["boolean"]'

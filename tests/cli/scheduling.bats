@@ -261,11 +261,59 @@ machine_is() {
         printed "$(uname -m)"
 }
 
+# ---- memory policy
+
+# The policy of the first mapping, a file's, which is the task's: what comes before the file (proc_pid_numa_maps(5)).
+MEMORY='read -r address policy rest </proc/self/numa_maps; echo $policy ${rest%%file=*}'
+
+memory_is() {
+        bundle
+        config ".linux.memoryPolicy = $1"
+        inside "$MEMORY" && printed "$2"
+}
+
+@test "a memory policy is the program's" {
+        table memory_is <<-'ROWS'
+		{mode: "MPOL_DEFAULT"} => default
+		{mode: "MPOL_LOCAL"} => local
+		{mode: "MPOL_BIND", nodes: "0"} => bind:0
+		{mode: "MPOL_BIND", nodes: "0,500-1023", flags: ["MPOL_F_STATIC_NODES"]} => bind=static:0
+		{mode: "MPOL_INTERLEAVE", nodes: "0-7"} => interleave:0
+		{mode: "MPOL_PREFERRED", nodes: "0", flags: ["MPOL_F_RELATIVE_NODES"]} => prefer=relative:0
+		{mode: "MPOL_PREFERRED"} => local
+		{mode: "MPOL_PREFERRED_MANY", nodes: "0"} => prefer (many):0
+		{mode: "MPOL_BIND", nodes: "0", flags: ["MPOL_F_NUMA_BALANCING"]} => bind=balancing:0
+	ROWS
+}
+
+@test "exec has the container's memory policy, and the caller's is no longer there where it has one" {
+        bundle sleep 100
+        config '.linux.memoryPolicy = {mode: "MPOL_INTERLEAVE", nodes: "0", flags: ["MPOL_F_STATIC_NODES"]}'
+        create box
+        start box
+        grep -q ' interleave=static:0 ' "/proc/$(state box .pid)/numa_maps"
+        detached runtime exec box /bin/sh -c "$MEMORY"
+        printed interleave=static:0
+        jq -n --arg script "$MEMORY" '{cwd: "/", args: ["/bin/sh", "-c", $script]}' >"$BATS_TEST_TMPDIR/process"
+        detached runtime exec --process "$BATS_TEST_TMPDIR/process" box
+        printed interleave=static:0
+}
+
+@test "nodes that this host does not have are refused before anything is made" {
+        bundle
+        config '.linux.memoryPolicy = {mode: "MPOL_BIND", nodes: "1000"}'
+        leaves_nothing runtime create --bundle "$BUNDLE" box
+        failed 1 memory_policy.nodes_missing linux.memoryPolicy.nodes
+        config '.linux.memoryPolicy = {mode: "MPOL_DEFAULT", nodes: "0"}'
+        leaves_nothing runtime create --bundle "$BUNDLE" box
+        failed 1 linux.memoryPolicy.nodes
+}
+
 @test "plan shows policy, priorities, affinity and personality" {
         bundle
         config '.process.scheduler = {policy: "SCHED_RR", priority: 7, flags: ["SCHED_FLAG_RESET_ON_FORK"]}
                 | .process.ioPriority = {class: "IOPRIO_CLASS_BE", priority: 2} | .process.execCPUAffinity = {initial: "0-3,7"}
-                | .linux.personality = {domain: "LINUX32"}'
+                | .linux.personality = {domain: "LINUX32"} | .linux.memoryPolicy = {mode: "MPOL_PREFERRED_MANY", nodes: "0-2"}'
         detached runtime plan --bundle "$BUNDLE"
-        failed 0 "SCHED_RR, priority 7 SCHED_FLAG_RESET_ON_FORK" "best effort, 2" "0-3,7" LINUX32
+        failed 0 "SCHED_RR, priority 7 SCHED_FLAG_RESET_ON_FORK" "best effort, 2" "0-3,7" LINUX32 "MPOL_PREFERRED_MANY, nodes 0-2"
 }

@@ -23,6 +23,8 @@ struct trial_plan {
         struct plan_id_range map;
         struct plan_process process;
         struct plan_scheduler scheduler;
+        struct plan_memory_policy memory_policy;
+        struct plan_range nodes[2];
         struct plan_filter filter;
         struct plan_cgroup cgroup;
         struct plan_cgroup_write write;
@@ -139,6 +141,29 @@ static void user_io(struct subject *s, uint32_t class) {
         s->plan->process.io_priority = class << 13;
 }
 
+/* Nodes 1 to 3 and 8 of a host that has 0, 1 and 8. */
+static void places_memory(struct subject *s, uint32_t mode) {
+        static struct facts_numa numa;
+
+        numa = (struct facts_numa){ .nodes = "0-1,8" };
+        s->facts->numa = &numa;
+        s->plan->nodes[0] = (struct plan_range){ 1, 3 };
+        s->plan->nodes[1] = (struct plan_range){ 8, 8 };
+        s->plan->memory_policy = (struct plan_memory_policy){ .mode = mode, .nodes = s->plan->nodes, .n_nodes = 2 };
+        s->plan->plan.memory_policy = &s->plan->memory_policy;
+}
+
+static void on_kernel(struct subject *s, uint32_t major, uint32_t minor) {
+        s->facts->kernel->major = major;
+        s->facts->kernel->minor = minor;
+}
+
+CHANGE(memory_without_numa, places_memory(s, 2); s->facts->numa->has = FACTS_NUMA_HAS_ERRNUM; s->facts->numa->errnum = ENOSYS;)
+CHANGE(memory_filtered, places_memory(s, 2); s->facts->numa->has = FACTS_NUMA_HAS_ERRNUM; s->facts->numa->errnum = EPERM;)
+CHANGE(old_preferred_many, places_memory(s, 5); on_kernel(s, 5, 14);)
+CHANGE(old_weighted, places_memory(s, 6); on_kernel(s, 6, 8);)
+CHANGE(old_balancing, places_memory(s, 5 | 1 << 13); on_kernel(s, 6, 8);)
+CHANGE(memory_elsewhere, places_memory(s, 2); s->plan->nodes[0] = s->plan->nodes[1] = (struct plan_range){ 2, 7 };)
 CHANGE(deadline_of_user, user_schedules(s, 6, 0, 0);)
 CHANGE(fifo_of_user, user_schedules(s, SCHED_FIFO, 11, 0);)
 CHANGE(round_robin_of_user, user_schedules(s, SCHED_RR, 11, 0);)
@@ -204,6 +229,12 @@ static const struct {
         { "scheduler.unprivileged", BUNDLE, round_robin_of_user, "scheduler" },
         { "scheduler.unprivileged", BUNDLE, nice_of_user, "scheduler" },
         { "io_priority.unprivileged", BUNDLE, realtime_io_of_user, "io_priority" },
+        { "memory_policy.unavailable", BUNDLE, memory_without_numa, "memory_policy" },
+        { "memory_policy.unavailable", BUNDLE, memory_filtered, "memory_policy" },
+        { "memory_policy.mode_missing", BUNDLE, old_preferred_many, "memory_policy" },
+        { "memory_policy.mode_missing", BUNDLE, old_weighted, "memory_policy" },
+        { "memory_policy.mode_missing", BUNDLE, old_balancing, "memory_policy" },
+        { "memory_policy.nodes_missing", BUNDLE, memory_elsewhere, "memory_policy" },
         { "policy.untrusted", STRICT, writable_policy, "host_policy" },
         { "cgroup.not_v2", STRICT, cgroup_v1, "memory" },
         { "cgroup.not_v2", BUNDLE, cgroup_v1, "devices" },
@@ -364,6 +395,11 @@ CHANGE(nice_that_idle_does_not_look_at, user_schedules(s, SCHED_IDLE, 0, 0);)
 CHANGE(idle_io_of_user, user_io(s, 3);)
 CHANGE(deadline_of_root, struct facts_identity root = *s->facts->identity; user_schedules(s, 6, 0, 0); *s->facts->identity = root;
        s->plan->namespaces.create &= ~(uint64_t)CLONE_NEWUSER;)
+CHANGE(memory_on_nodes_there_are, places_memory(s, 2);)
+CHANGE(memory_on_relative_nodes, memory_elsewhere(s); s->plan->memory_policy.mode |= 1 << 14;)
+CHANGE(memory_anywhere, memory_elsewhere(s); s->plan->memory_policy.n_nodes = 0;)
+CHANGE(new_balancing, places_memory(s, 5 | 1 << 13); on_kernel(s, 6, 9);)
+CHANGE(preferred_many, places_memory(s, 5); on_kernel(s, 5, 15);)
 CHANGE(second_file_system, static struct facts_quota two[2]; two[0] = two[1] = *s->facts->quotas; two[0].accounting = false;
        s->facts->quotas = two; s->facts->n_quotas = 2;)
 
@@ -375,6 +411,8 @@ static void what_looks_like_an_obstacle_and_is_none_passes(void **state) {
                 { BUNDLE, granted_ids }, { BUNDLE, below_the_delegated }, { BUNDLE, sibling_with_a_longer_name }, { BUNDLE, below_our_own },
                 { STRICT, second_file_system }, { BUNDLE, fifo_within_the_limit }, { BUNDLE, nice_within_the_limit },
                 { BUNDLE, nice_that_idle_does_not_look_at }, { BUNDLE, idle_io_of_user }, { BUNDLE, deadline_of_root },
+                { BUNDLE, memory_on_nodes_there_are }, { BUNDLE, memory_on_relative_nodes }, { BUNDLE, memory_anywhere },
+                { BUNDLE, new_balancing }, { BUNDLE, preferred_many },
         };
 
         (void)state;
@@ -436,7 +474,9 @@ static void a_launch_needs_no_more_facts_than_its_plan_asks_for(void **state) {
         assert_int_equal(admit_needs(&plan.plan), FACTS_IDENTITY | FACTS_KERNEL | FACTS_USERNS);
         plan.ids.use_helpers = true;
         assert_true(admit_needs(&plan.plan) & FACTS_SUBIDS);
-        assert_false(admit_needs(&plan.plan) & FACTS_PRIORITIES);
+        assert_false(admit_needs(&plan.plan) & (FACTS_PRIORITIES | FACTS_NUMA));
+        plan.plan.memory_policy = &plan.memory_policy;
+        assert_true(admit_needs(&plan.plan) & FACTS_NUMA);
         plan.process.scheduler = &plan.scheduler;
         assert_true(admit_needs(&plan.plan) & FACTS_PRIORITIES);
         assert_false(admit_needs(&plan.plan) & (FACTS_TRIAL | FACTS_PROC | FACTS_QUOTA));

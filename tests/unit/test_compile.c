@@ -83,7 +83,6 @@ static const struct row refused[] = {
         { "another template", DEVICES("\"e\":{\"name\":\"a%s\"}"), "linux.netDevices[\"e\"].name", "at most one \"%d\"", INVALID },
         { "two in a template", DEVICES("\"e\":{\"name\":\"a%d%d\"}"), "linux.netDevices[\"e\"].name", "at most one \"%d\"", INVALID },
         { "two network devices of one name", DEVICES("\"a\":{\"name\":\"e\"},\"e\":{}"), "linux.netDevices[\"e\"]", "and so is a", INVALID },
-        { "a memory policy", LINUX("\"memoryPolicy\":{\"mode\":\"MPOL_DEFAULT\"}"), "linux.memoryPolicy", "not supported", UNSUPPORTED },
         { "a Sage rule", TOP("\"annotations\":{\"a\":\"b\",\"sage.sandbox.network.mode\":\"none\"}"),
           "annotations[\"sage.sandbox.network.mode\"]", "not supported", UNSUPPORTED },
         { "a handler", TOP("\"annotations\":{\"run.oci.handler\":\"krun\"}"), "annotations[\"run.oci.handler\"]", "krun", UNSUPPORTED },
