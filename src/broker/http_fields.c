@@ -97,22 +97,16 @@ static const struct field_row {
 };
 
 enum refusal http_field_parse(struct http_head *head, const char *text, size_t n) {
-        const char *colon = memchr(text, ':', n), *value = colon ? colon + 1 : NULL;
-        size_t n_name = colon ? (size_t)(colon - text) : 0, n_value = colon ? n - n_name - 1 : 0;
         struct http_field *field = &head->fields[head->n_fields];
+        enum refusal refusal = head->n_fields == HTTP_FIELDS_MAX ? REFUSAL_HEAD_LIMIT : http_field_split(&head->lines, text, n, field);
+        size_t n_name, n_value;
+        const char *value;
 
-        /* A blank at the start would continue the line before (obs-fold, RFC 9112, 5.2), one before the colon is read in two ways (5.1);
-         * neither is a token. */
-        if (!http_is_token(text, n_name))
-                return REFUSAL_FIELD;
-        if (head->n_fields == HTTP_FIELDS_MAX)
-                return REFUSAL_HEAD_LIMIT;
-        http_trim(&value, &n_value);
-        *field = (struct http_field){
-                .name = (uint16_t)(text - head->bytes.text), .n_name = (uint16_t)n_name,
-                .value = (uint16_t)(value - head->bytes.text), .n_value = (uint16_t)n_value,
-        };
+        if (refusal)
+                return refusal;
         head->n_fields++;
+        n_name = field->n_name, n_value = field->n_value;
+        value = head->lines.bytes.text + field->value;
         if (n_name > 14 && http_equal(text, 14, "sec-websocket-"))
                 return REFUSAL_UPGRADE;
         for (size_t i = 0; i < ELEMENTSOF(known_fields); i++) {
@@ -126,26 +120,6 @@ enum refusal http_field_parse(struct http_head *head, const char *text, size_t n
         return REFUSAL_NONE;
 }
 
-static void drop(struct http_head *head, const char *token, size_t size) {
-        for (size_t i = 0; i < head->n_fields; i++)
-                if (http_equal_texts(head->bytes.text + head->fields[i].name, head->fields[i].n_name, token, size))
-                        head->fields[i].dropped = true;
-}
-
 void http_fields_drop_hops(struct http_head *head) {
-        for (size_t i = 0; i < head->n_fields; i++) {
-                const struct http_field *f = &head->fields[i];
-                const char *value = head->bytes.text + f->value, *end = value + f->n_value;
-
-                if (!http_equal(head->bytes.text + f->name, f->n_name, "connection"))
-                        continue;
-                while (value <= end) {
-                        const char *comma = memchr(value, ',', (size_t)(end - value)), *token = value;
-                        size_t size = (size_t)((comma ? comma : end) - token);
-
-                        http_trim(&token, &size);
-                        drop(head, token, size);
-                        value = comma ? comma + 1 : end + 1;
-                }
-        }
+        http_drop_hops(&head->lines, head->fields, head->n_fields);
 }

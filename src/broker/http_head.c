@@ -11,7 +11,7 @@ static const char *const methods[] = { "CONNECT", "DELETE", "GET", "HEAD", "OPTI
 #define METHOD_MAX 32u
 
 void http_head_free(struct http_head *head) {
-        str_free(&head->bytes);
+        str_free(&head->lines.bytes);
 }
 
 static enum refusal parse_method(struct http_head *head, const char *text, size_t n) {
@@ -76,7 +76,7 @@ static enum refusal parse_request_line(struct http_head *head, const char *text,
 }
 
 static enum refusal parse_line(struct http_head *head, const char *text, size_t n) {
-        return head->line == 0 ? parse_request_line(head, text, n) : http_field_parse(head, text, n);
+        return head->lines.start == 0 ? parse_request_line(head, text, n) : http_field_parse(head, text, n);
 }
 
 /* What only the whole head tells. */
@@ -99,11 +99,11 @@ static enum refusal check_head(struct http_head *head) {
 }
 
 static enum refusal end_of_line(struct http_head *head) {
-        const char *text = head->bytes.text + head->line;
-        size_t n = head->bytes.size - head->line - 2;
+        size_t n;
+        const char *text = http_lines_last(&head->lines, &n);
         enum refusal refusal;
 
-        if (n == 0 && head->line > 0) {
+        if (n == 0 && head->lines.start > 0) {
                 if ((refusal = check_head(head)))
                         return refusal;
                 head->status = HTTP_DONE;
@@ -111,30 +111,15 @@ static enum refusal end_of_line(struct http_head *head) {
         }
         if ((refusal = parse_line(head, text, n)))
                 return refusal;
-        head->line = (uint32_t)head->bytes.size;
+        http_lines_next(&head->lines);
         return REFUSAL_NONE;
 }
 
-/* One byte at a time, so that where the pieces are cut can make no difference. */
 static enum refusal add_byte(struct http_head *head, char c) {
-        bool in_fields = head->line > 0;
-        bool after_cr = head->bytes.size > head->line && head->bytes.text[head->bytes.size - 1] == '\r';
+        bool line;
+        enum refusal refusal = http_lines_add(&head->lines, c, &line);
 
-        /* RFC 9112, 2.2 lets a recipient take a bare LF for a line's end; whoever stands behind us may not. */
-        if (after_cr != (c == '\n'))
-                return REFUSAL_LINE_END;
-        if ((unsigned char)c < ' ' && c != '\r' && c != '\n' && !(c == '\t' && in_fields))
-                return REFUSAL_CONTROL;
-        if (c == 0x7f || ((unsigned char)c >= 0x80 && !in_fields))
-                return REFUSAL_CONTROL;
-        if (head->bytes.size == HTTP_HEAD_MAX)
-                return REFUSAL_HEAD_LIMIT;
-        str_putc(&head->bytes, c);
-        if (c == '\n')
-                return end_of_line(head);
-        if (c != '\r' && head->bytes.size - head->line > HTTP_LINE_MAX)
-                return in_fields ? REFUSAL_HEAD_LIMIT : REFUSAL_LINE_LIMIT;
-        return REFUSAL_NONE;
+        return refusal || !line ? refusal : end_of_line(head);
 }
 
 enum http_status http_head_feed(struct http_head *head, const char *data, size_t n, size_t *ret_used) {
@@ -150,23 +135,14 @@ enum http_status http_head_feed(struct http_head *head, const char *data, size_t
 }
 
 void http_head_write(const struct http_head *head, struct str *out) {
-        const char *text = head->bytes.text, *slash = head->n_target == 0 || text[head->target] == '?' ? "/" : "";
+        const char *text = head->lines.bytes.text, *slash = head->n_target == 0 || text[head->target] == '?' ? "/" : "";
 
         /* RFC 9112, 3.2.4: OPTIONS for a URI with neither path nor query is about the server as a whole. */
         if (head->n_target == 0 && streq(head->method, "OPTIONS"))
                 slash = "*";
-        str_printf(out, "%s %s%.*s HTTP/1.1\r\nHost: %s\r\n", head->method, slash, (int)head->n_target, text + head->target,
-                authority_print(&head->authority, 80).text);
-        for (size_t i = 0; i < head->n_fields; i++) {
-                const struct http_field *f = &head->fields[i];
-
-                if (f->dropped)
-                        continue;
-                str_add(out, text + f->name, f->n_name);
-                str_puts(out, ": ");
-                str_add(out, text + f->value, f->n_value);
-                str_puts(out, "\r\n");
-        }
+        str_printf(out, "%s %s%.*s HTTP/1.%d\r\nHost: %s\r\n", head->method, slash, (int)head->n_target, text + head->target,
+                head->http10 ? 0 : 1, authority_print(&head->authority, 80).text);
+        http_write_fields(&head->lines, head->fields, head->n_fields, out);
         if (head->has_length)
                 str_printf(out, "Content-Length: %llu\r\n", (unsigned long long)head->content_length);
         /* RFC 9110, 7.6.3 wants every proxy in Via; ours says nothing of the host it runs on. */

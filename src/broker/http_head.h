@@ -3,19 +3,10 @@
  * what was read here, so what was checked is what is sent. */
 #pragma once
 
-#include "base/str.h"
 #include "broker/authority.h"
-
-#define HTTP_LINE_MAX 8192u   /* one line without its end */
-#define HTTP_HEAD_MAX 32768u  /* all of it, with the empty line */
-#define HTTP_FIELDS_MAX 100u
+#include "broker/http_lines.h"
 
 enum http_status { HTTP_MORE, HTTP_DONE, HTTP_REFUSED };
-
-struct http_field {
-        uint16_t name, n_name, value, n_value; /* in the bytes of the head */
-        bool dropped;                          /* does not go on to the origin */
-};
 
 struct http_head {
         enum http_status status;
@@ -31,8 +22,7 @@ struct http_head {
         uint64_t content_length;     /* 0 when there is none */
 
         /* Inside. */
-        struct str bytes;
-        uint32_t line; /* where the current one starts */
+        struct http_lines lines;
         uint16_t target, n_target; /* path and query */
         uint16_t n_fields;
         struct http_field fields[HTTP_FIELDS_MAX];
@@ -48,5 +38,6 @@ void http_head_free(struct http_head *head);
 enum http_status http_head_feed(struct http_head *head, const char *data, size_t n, size_t *ret_used);
 
 /* Appends the request as the origin gets it: origin-form, our own Host, Content-Length and Connection, without what is for one hop only.
- * For plain requests that are done. */
+ * For plain requests that are done. The version is the client's: to a client of HTTP/1.0 no origin may send chunks, and we do not take
+ * them apart (RFC 9112, 7.1). */
 void http_head_write(const struct http_head *head, struct str *out);

@@ -1,5 +1,7 @@
 #include "broker/refusal.h"
 
+#include "base/str.h"
+
 /* Codes of one spelling are told apart by their text only. */
 static const struct refusal_row rows[REFUSAL_COUNT] = {
         [REFUSAL_NONE] = { "", 200, "" },
@@ -74,7 +76,86 @@ static const struct refusal_row rows[REFUSAL_COUNT] = {
         [REFUSAL_PROXY_REFUSED] = { "proxy.refused", 502, "the upstream proxy refused the destination" },
         [REFUSAL_PROXY_CLOSED] = { "proxy.closed", 502, "the upstream proxy closed the connection instead of an answer" },
         [REFUSAL_PROXY_TIMEOUT] = { "proxy.timeout", 504, "the upstream proxy did not answer in time" },
+        [REFUSAL_ORIGIN_HEAD] = { "origin.head", 502, "the destination answered something that is no HTTP/1.1" },
+        [REFUSAL_ORIGIN_FRAMING] = { "origin.framing", 502,
+                "the destination's answer says its length in more than one way, or in none we know" },
+        [REFUSAL_ORIGIN_UPGRADE] = { "origin.upgrade", 502, "the destination changes to another protocol" },
+        [REFUSAL_ORIGIN_CHUNKS] = { "origin.chunks", 502, "the destination's answer is no sequence of chunks" },
+        [REFUSAL_ORIGIN_TRUNCATED] = { "origin.truncated", 502, "the destination ended its answer before it was whole" },
+        [REFUSAL_ORIGIN_RESET] = { "origin.reset", 502, "the destination reset the connection" },
+        [REFUSAL_ORIGIN_TLS] = { "origin.tls", 502, "the destination does not answer in TLS" },
+        [REFUSAL_HEAD_INCOMPLETE] = { "parse.incomplete", 400, "the connection ended inside the request's head" },
+        [REFUSAL_BODY_INCOMPLETE] = { "body.incomplete", 400, "the connection ended inside the request's body" },
+        [REFUSAL_HEAD_TIME] = { "timeout.head", 408, "the request's head was not complete in time" },
+        [REFUSAL_WALL_TIME] = { "limit.wall_time", 504, "the connection lasted longer than max_wall_time_seconds" },
+        [REFUSAL_REQUEST_BYTES] = { "limit.request_bytes", 413, "more bytes to the destination than max_request_body_bytes" },
+        [REFUSAL_RESPONSE_BYTES] = { "limit.response_bytes", 502, "more bytes from the destination than max_response_bytes" },
+        [REFUSAL_CONNECTIONS] = { "limit.connections", 503, "more connections at a time than max_connections" },
+        [REFUSAL_URGENT] = { "relay.urgent", 400, "TCP urgent data, which no relay carries" },
+        [REFUSAL_CLIENT_RESET] = { "relay.client_reset", 400, "the client reset the connection" },
+        [REFUSAL_STOPPED] = { "broker.stopped", 503, "the broker was told to stop" },
 };
+
+/* By the first part of the code; the first row that fits. */
+static const struct {
+        const char *prefix;
+        enum refusal_kind kind;
+} kinds[] = {
+        { "dns.non_global_answer", REFUSAL_KIND_REFUSED },
+        { "dns.fake_ip", REFUSAL_KIND_REFUSED },
+        { "parse.", REFUSAL_KIND_REFUSED },
+        { "head.", REFUSAL_KIND_REFUSED },
+        { "body.limit", REFUSAL_KIND_LIMITED },
+        { "body.", REFUSAL_KIND_REFUSED },
+        { "policy.", REFUSAL_KIND_REFUSED },
+        { "tls.", REFUSAL_KIND_REFUSED },
+        { "relay.urgent", REFUSAL_KIND_REFUSED },
+        { "relay.client_reset", REFUSAL_KIND_ALLOWED },
+        { "broker.stopped", REFUSAL_KIND_ALLOWED },
+        { "limit.", REFUSAL_KIND_LIMITED },
+        { "timeout.", REFUSAL_KIND_LIMITED },
+};
+
+enum refusal_kind refusal_kind(enum refusal refusal) {
+        const char *code = refusal_row(refusal)->code;
+
+        if (refusal == REFUSAL_NONE)
+                return REFUSAL_KIND_ALLOWED;
+        for (size_t i = 0; i < ELEMENTSOF(kinds); i++)
+                if (str_after(code, kinds[i].prefix))
+                        return kinds[i].kind;
+        return REFUSAL_KIND_FAILED;
+}
+
+const char *refusal_member(enum refusal refusal) {
+        switch (refusal) {
+        case REFUSAL_POLICY_MODE:
+                return "mode";
+        case REFUSAL_POLICY_HOST:
+                return "allowed_hosts";
+        case REFUSAL_POLICY_PORT:
+                return "allowed_ports";
+        case REFUSAL_POLICY_SCHEME:
+                return "allowed_schemes";
+        case REFUSAL_POLICY_ADDRESS:
+        case REFUSAL_NON_GLOBAL:
+        case REFUSAL_FAKE_IP:
+                return "deny_private_networks";
+        case REFUSAL_TLS_ECH:
+                return "allow_ech";
+        case REFUSAL_BODY_LIMIT:
+        case REFUSAL_REQUEST_BYTES:
+                return "max_request_body_bytes";
+        case REFUSAL_RESPONSE_BYTES:
+                return "max_response_bytes";
+        case REFUSAL_WALL_TIME:
+                return "max_wall_time_seconds";
+        case REFUSAL_CONNECTIONS:
+                return "max_connections";
+        default:
+                return NULL;
+        }
+}
 
 const struct refusal_row *refusal_row(enum refusal refusal) {
         return &rows[refusal < REFUSAL_COUNT ? refusal : REFUSAL_NONE];

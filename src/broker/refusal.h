@@ -83,6 +83,27 @@ enum refusal {
         REFUSAL_PROXY_CLOSED,
         REFUSAL_PROXY_TIMEOUT,
 
+        /* http_answer.h, http_body.h, and the origin's side otherwise */
+        REFUSAL_ORIGIN_HEAD,
+        REFUSAL_ORIGIN_FRAMING,
+        REFUSAL_ORIGIN_UPGRADE,
+        REFUSAL_ORIGIN_CHUNKS,
+        REFUSAL_ORIGIN_TRUNCATED,
+        REFUSAL_ORIGIN_RESET,
+        REFUSAL_ORIGIN_TLS,
+
+        /* connection.h */
+        REFUSAL_HEAD_INCOMPLETE,
+        REFUSAL_BODY_INCOMPLETE,
+        REFUSAL_HEAD_TIME,
+        REFUSAL_WALL_TIME,
+        REFUSAL_REQUEST_BYTES,
+        REFUSAL_RESPONSE_BYTES,
+        REFUSAL_CONNECTIONS,
+        REFUSAL_URGENT,
+        REFUSAL_CLIENT_RESET,
+        REFUSAL_STOPPED,
+
         REFUSAL_COUNT
 };
 
@@ -91,6 +112,14 @@ struct refusal_row {
         uint16_t status;  /* of the answer to an HTTP client */
         const char *text; /* for a person; a constant, so nothing a client sent comes back to it */
 };
+
+/* What became of a connection, in one word of schemas/audit.json: policy or a rule of ours stood against it, a limit ended it, or others
+ * failed, where the same again may go well. */
+enum refusal_kind { REFUSAL_KIND_ALLOWED = 1, REFUSAL_KIND_REFUSED, REFUSAL_KIND_LIMITED, REFUSAL_KIND_FAILED };
+enum refusal_kind refusal_kind(enum refusal refusal);
+
+/* The member of sage.sandbox.network that decided, for whoever may change it; or NULL. */
+const char *refusal_member(enum refusal refusal);
 
 /* The row of REFUSAL; that of REFUSAL_NONE has an empty code. */
 const struct refusal_row *refusal_row(enum refusal refusal);

@@ -46,7 +46,7 @@ static void a_plain_request_is_written_anew(void **state) {
                 { "GET HTTP://EXAMPLE.com.:80 HTTP/1.1\r\nhOST:example.COM\r\n\r\n", "GET / HTTP/1.1\r\nHost: example.com\r\n" TAIL },
                 { "GET http://example.com?q HTTP/1.1\r\nHost: example.com:80\r\n\r\n", "GET /?q HTTP/1.1\r\nHost: example.com\r\n" TAIL },
                 { "GET http://[::1]:8080/ HTTP/1.1\r\nHost: [0::1]:8080\r\n\r\n", "GET / HTTP/1.1\r\nHost: [::1]:8080\r\n" TAIL },
-                { "HEAD http://a/~[%~! HTTP/1.0\r\n\r\n", "HEAD /~[%~! HTTP/1.1\r\nHost: a\r\n" TAIL },
+                { "HEAD http://a/~[%~! HTTP/1.0\r\n\r\n", "HEAD /~[%~! HTTP/1.0\r\nHost: a\r\n" TAIL },
                 { "OPTIONS http://a HTTP/1.1\r\nHost: a\r\nMax-Forwards: 3\r\n\r\n",
                         "OPTIONS * HTTP/1.1\r\nHost: a\r\nMax-Forwards: 3\r\n" TAIL },
                 { "OPTIONS http://a/ HTTP/1.1\r\nHost: a\r\n\r\n", "OPTIONS / HTTP/1.1\r\nHost: a\r\n" TAIL },
