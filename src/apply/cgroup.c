@@ -47,14 +47,19 @@ static int cannot_make(const char *path, struct error *err) {
         return fail_errno(err, CODE_LAUNCH_FAILED, errno, path, "cannot make the cgroup");
 }
 
-/* Makes all directories above PATH that are missing. */
+/* A directory above was removed: a moment ago, or right now (kernel: cgroup_mkdir(), cgroup_kn_lock_live()). */
+static bool is_removed(int errnum) {
+        return errnum == ENOENT || errnum == ENODEV;
+}
+
+/* Makes all directories above PATH that are missing, as far as nobody removes them meanwhile. */
 static int make_parents(const char *path, struct error *err) {
         char at[PATH_MAX];
 
         strcpy(at, path);
         for (char *slash = strchr(at + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
                 *slash = '\0';
-                if (mkdir(at, 0755) < 0 && errno != EEXIST)
+                if (mkdir(at, 0755) < 0 && errno != EEXIST && !is_removed(errno))
                         return cannot_make(at, err);
                 *slash = '/';
         }
@@ -72,7 +77,7 @@ static int make(const char *path, bool *ret_existed, struct error *err) {
                         *ret_existed = true;
                         return 0;
                 }
-                if (errno != ENOENT || tries == 16)
+                if (!is_removed(errno) || tries == 64)
                         return cannot_make(path, err);
                 r = make_parents(path, err);
                 if (r < 0)

@@ -23,6 +23,7 @@
 #include "base/time.h"
 #include "facts/facts.h"
 #include "libocispec/spec.h"
+#include "life/cgroup_claim.h"
 #include "life/child.h"
 #include "life/dialogue.h"
 #include "life/end.h"
@@ -111,7 +112,8 @@ static int acquire_cgroup(struct launch *l, struct error *err) {
                 return container_save(c, err);
         claim = arena_new(l->arena, struct status_cgroup_claim);
         claim->path = arena_printf(l->arena, "%s%s", facts_cgroup_mount(), cgroup->path);
-        if ((r = cgroup_ours(claim->path, &claim->ours, err)) < 0)
+        if ((r = cgroup_ours(claim->path, &claim->ours, err)) < 0 ||
+            (claim->ours == 0 && (r = cgroup_claim_take_over(l->arena, l->request->root, c->id, claim, err)) < 0))
                 return r;
         c->status.cgroup = claim;
         if ((r = container_save(c, err)) < 0)
@@ -260,6 +262,8 @@ static int claim_init(struct launch *l, struct error *err) {
         if (r < 0)
                 return fail_errno(err, CODE_LAUNCH_FAILED, -r, "", "cannot read the start time of the container's process");
         c->status.init = init;
+        if (c->status.cgroup)
+                cgroup_claim_identify(c->status.cgroup, l->cgroup);
         return container_save(c, err);
 }
 

@@ -2,7 +2,6 @@
 #include "life/processes.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <sched.h>
 #include <signal.h>
 #include <sys/syscall.h>
@@ -13,6 +12,7 @@
 #include "apply/pid_namespace.h"
 #include "base/fd.h"
 #include "base/process.h"
+#include "life/cgroup_claim.h"
 
 /* A pid namespace that was joined has others in it. */
 static int check_namespace(struct arena *arena, const struct container *container, struct error *err) {
@@ -36,8 +36,12 @@ int container_processes(struct arena *arena, const struct container *container, 
         enum oci_status now;
         int r;
 
-        if (status->cgroup)
-                return cannot_list(cgroup_processes(status->cgroup->path, visit, data), status->cgroup->path, err);
+        if (status->cgroup) {
+                _cleanup_close_ int cgroup = -1;
+
+                r = cgroup_claim_open(container, &cgroup);
+                return cannot_list(r == 0 ? cgroup_processes(status->cgroup->path, visit, data) : r == -ENOENT ? 0 : r, status->cgroup->path, err);
+        }
         if ((r = container_state(container, &now, &pidfd, err)) < 0 || pidfd < 0 || (r = check_namespace(arena, container, err)) < 0)
                 return r;
         return cannot_list(pid_namespace_processes(status->init->pid, pidfd, visit, data), "/proc", err);
@@ -52,11 +56,12 @@ static void signal_one(pid_t pid, void *signal) {
                 (void)process_signal(pidfd, *(const int *)signal);
 }
 
-static int kill_cgroup(const char *path, struct error *err) {
-        _cleanup_close_ int dir = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+static int kill_cgroup(const struct container *container, struct error *err) {
+        _cleanup_close_ int dir = -1;
+        int r = cgroup_claim_open(container, &dir);
 
-        if (dir < 0)
-                return errno == ENOENT ? 0 : fail_errno(err, CODE_INTERNAL, errno, path, "cannot open the container's cgroup");
+        if (r < 0)
+                return r == -ENOENT ? 0 : fail_errno(err, CODE_INTERNAL, -r, container->status.cgroup->path, "cannot open the container's cgroup");
         return cgroup_kill(dir, err);
 }
 
@@ -65,7 +70,7 @@ int container_signal_all(struct arena *arena, const struct container *container,
         int r;
 
         if (signal == SIGKILL && status->cgroup)
-                return kill_cgroup(status->cgroup->path, err);
+                return kill_cgroup(container, err);
         if (!status->cgroup && init < 0)
                 return fail(err, CODE_INVALID_STATE, ESRCH, "", "container not running");
         if (signal != SIGKILL)

@@ -9,6 +9,7 @@
 #include "apply/cgroup.h"
 #include "base/fd.h"
 #include "base/process.h"
+#include "life/cgroup_claim.h"
 
 static int kill_init(const struct container *container, struct error *err) {
         _cleanup_close_ int pidfd = -1;
@@ -25,30 +26,34 @@ static int kill_init(const struct container *container, struct error *err) {
 }
 
 /* A cgroup that was there before us may hold others' processes: there the death of init has to do. */
-static int kill_cgroup(const struct status_cgroup_claim *claim, struct error *err) {
+static int kill_cgroup(const struct container *container, struct error *err) {
         _cleanup_close_ int fd = -1;
 
-        if (!claim || claim->ours == 0)
+        if (!container->status.cgroup || container->status.cgroup->ours == 0 || cgroup_claim_open(container, &fd) < 0)
                 return 0;
-        fd = open(claim->path, O_PATH | O_DIRECTORY | O_CLOEXEC);
-        return fd < 0 ? 0 : cgroup_kill(fd, err);
+        return cgroup_kill(fd, err);
 }
 
 int release_kill(const struct container *container, struct error *err) {
         int r = kill_init(container, err);
 
-        return r < 0 ? r : kill_cgroup(container->status.cgroup, err);
+        return r < 0 ? r : kill_cgroup(container, err);
 }
 
-static int release_cgroup(const struct status_cgroup_claim *claim, struct error *err) {
+/* Another's in the place of ours is in use, and so is every cgroup above it. */
+static int release_cgroup(const struct container *container, struct error *err) {
+        const struct status_cgroup_claim *claim = container->status.cgroup;
+        _cleanup_close_ int fd = -1;
         int r;
 
         if (!claim || claim->ours == 0)
                 return 0;
+        if (cgroup_claim_open(container, &fd) < 0)
+                return access(claim->path, F_OK) == 0 ? 0 : cgroup_remove(claim->path, claim->ours, err);
         /* Mostly init was the last one, and its cgroup has none below: then this is all. A busy one is killed first. */
         if (claim->ours == 1 && rmdir(claim->path) == 0)
                 return 0;
-        if ((r = kill_cgroup(claim, err)) < 0)
+        if ((r = cgroup_kill(fd, err)) < 0)
                 return r;
         return cgroup_remove(claim->path, claim->ours, err);
 }
@@ -56,7 +61,7 @@ static int release_cgroup(const struct status_cgroup_claim *claim, struct error 
 int release(struct container *container, struct error *err) {
         int r;
 
-        if ((r = kill_init(container, err)) < 0 || (r = release_cgroup(container->status.cgroup, err)) < 0)
+        if ((r = kill_init(container, err)) < 0 || (r = release_cgroup(container, err)) < 0)
                 return r;
         return container_remove(container, err);
 }

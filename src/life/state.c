@@ -276,6 +276,12 @@ int container_load_filter(struct arena *arena, const struct container *container
         return 0;
 }
 
+bool container_is_of_this_boot(const struct container *container) {
+        char boot_id[37];
+
+        return process_boot_id(boot_id) < 0 || streq(boot_id, container->status.boot_id);
+}
+
 int container_state(const struct container *container, enum oci_status *ret, int *ret_pidfd, struct error *err) {
         const struct status_process_claim *init = container->status.init;
         _cleanup_close_ int pidfd = -1;

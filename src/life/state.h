@@ -63,6 +63,9 @@ int container_replace_plan(struct container *container, const struct plan_plan *
 int container_load_plan(struct arena *arena, const struct container *container, struct plan_plan *ret, struct error *err);
 int container_load_filter(struct arena *arena, const struct container *container, struct filter_program *ret, struct error *err);
 
+/* Was it made since this host was started? What it holds is gone otherwise, and numbers that named it name others. */
+bool container_is_of_this_boot(const struct container *container);
+
 /* Where it is in its life, asked of the kernel now. ret_pidfd (may be NULL) is init's, or -1 when it has ended. */
 int container_state(const struct container *container, enum oci_status *ret, int *ret_pidfd, struct error *err);
 

@@ -133,6 +133,72 @@ load helpers
         [ ! -e "$ROOT/box" ]
 }
 
+# one_path JQ: a bundle whose containers all want the cgroup /shared, and a stopped one of them, "first".
+one_path() {
+        bundle "$@"
+        config '.linux.cgroupsPath = "/shared" | .linux.resources.unified = {"cgroup.max.depth": "3"}'
+        create first
+        start first
+        wait_until has_status first stopped
+        config '.linux.resources = {}'
+        arguments sleep 100
+}
+
+@test "a stopped container's cgroup passes to the next one with its path, and deleting the former leaves that alone" {
+        one_path
+        create second
+        start second
+        [ "$(</sys/fs/cgroup/shared/cgroup.max.depth)" = max ] # nothing of the first one's limits
+        runtime delete --force first
+        runtime ps second
+        [ "$(state second .status)" = running ]
+        [ "$(wc -l </sys/fs/cgroup/shared/cgroup.procs)" -eq 1 ]
+        runtime delete --force second
+        [ ! -d /sys/fs/cgroup/shared ]
+}
+
+@test "a cgroup that was removed and made anew by somebody else is not the container's any more" {
+        local stranger
+        one_path
+        rmdir /sys/fs/cgroup/shared
+        mkdir /sys/fs/cgroup/shared
+        sleep 100 3>&- &
+        stranger=$!
+        echo "$stranger" >/sys/fs/cgroup/shared/cgroup.procs
+        detached runtime ps --format json first
+        printed '[]'
+        runtime kill --all first KILL
+        runtime delete --force first
+        [ -e "/proc/$stranger" ] && ! has_ended "$stranger"
+        [ -d /sys/fs/cgroup/shared ]
+        kill "$stranger"
+        wait_until rmdir /sys/fs/cgroup/shared
+}
+
+@test "of a cgroup from before the host was started nothing is touched" {
+        one_path
+        jq '.bootId = "00000000-0000-0000-0000-000000000000"' "$ROOT/first/status.json" >"$BATS_TEST_TMPDIR/status"
+        cp "$BATS_TEST_TMPDIR/status" "$ROOT/first/status.json"
+        runtime delete first
+        rmdir /sys/fs/cgroup/shared
+}
+
+@test "the cgroup of a container that lives, or that left something there, is refused to another, by name" {
+        bundle sleep 100
+        config '.linux.cgroupsPath = "/shared"'
+        create first
+        leaves_nothing runtime create --bundle "$BUNDLE" second
+        failed 1 'container `first`' lives linux.cgroupsPath
+        runtime kill first KILL
+        wait_until has_status first stopped
+        mkdir /sys/fs/cgroup/shared/below
+        leaves_nothing runtime create --bundle "$BUNDLE" second
+        failed 1 'container `first`' 'not empty'
+        runtime delete first
+        [ ! -d /sys/fs/cgroup/shared ]
+        create second
+}
+
 @test "damaged state does not keep a container from being deleted by force" {
         bundle
         create box
