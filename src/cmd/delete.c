@@ -7,6 +7,7 @@
 #include "cmd/matching.h"
 #include "life/end.h"
 #include "life/release.h"
+#include "life/salvage.h"
 
 struct delete_options { bool force, regex; };
 
@@ -45,10 +46,12 @@ static int delete_one(struct invocation *invocation, const char *id, const void 
                      : container_open(invocation->arena, invocation->root, id, CONTAINER_LOCKED, &container, err);
         if (r < 0 && o->force && err->code == CODE_STATE_CORRUPT) {
                 log_message(LOG_LEVEL_WARNING, "%s; deleting what can be found", err->text);
-                r = container_salvage(invocation->arena, invocation->root, id, &container, err);
+                r = container_open_unread(invocation->root, id, CONTAINER_LOCKED, &container, err);
         }
         if (r < 0)
                 return o->force && err->code == CODE_NOT_FOUND ? 0 : r;
+        if (container.status.schema == 0 && o->force && (r = container_salvage(invocation->arena, &container, err)) < 0)
+                return r;
         if ((r = container_state(&container, &status, NULL, err)) < 0)
                 return r;
         if (!may_go(status, o->force))

@@ -109,8 +109,13 @@ static int does_not_exist(const char *id, struct error *err) {
         return fail(err, CODE_NOT_FOUND, ENOENT, "", "container `%s` does not exist: container does not exist", id);
 }
 
-static int lock(struct container *container, int operation, struct error *err) {
+static bool is_deleted(const struct container *c) {
         struct stat st;
+
+        return fstat(c->dir, &st) == 0 && st.st_nlink == 0;
+}
+
+static int lock(struct container *container, int operation, struct error *err) {
         int r;
 
         do
@@ -121,7 +126,7 @@ static int lock(struct container *container, int operation, struct error *err) {
         if (r < 0)
                 return fail_errno(err, CODE_INTERNAL, errno, container->id, "cannot lock the container");
         /* Whoever held the lock may have deleted it meanwhile. */
-        return fstat(container->dir, &st) == 0 && st.st_nlink == 0 ? does_not_exist(container->id, err) : 0;
+        return is_deleted(container) ? does_not_exist(container->id, err) : 0;
 }
 
 int container_lock(struct container *container, struct error *err) {
@@ -177,8 +182,7 @@ static int read_json(struct arena *arena, const struct container *c, const char 
         return r;
 }
 
-/* Everything of container_open() but the status. */
-static int open_container(const char *root, const char *id, enum container_lock how, struct container *ret, struct error *err) {
+int container_open_unread(const char *root, const char *id, enum container_lock how, struct container *ret, struct error *err) {
         _cleanup_container_ struct container c = { .root = -1, .dir = -1, .id = id };
         int r;
 
@@ -199,29 +203,29 @@ static int open_container(const char *root, const char *id, enum container_lock 
         return 0;
 }
 
+/* A directory without a status is being made or being deleted, or its runtime was killed at that. Whoever holds the lock knows that it is
+ * the last; for others the moment may pass, so that nobody hears of a container that is "creating" when it is on its way out. */
+static bool has_status(const struct container *c, enum container_lock how) {
+        for (int tries = 0; faccessat(c->dir, "status.json", F_OK, 0) < 0; tries++) {
+                if (how != CONTAINER_UNLOCKED || tries == 20 || is_deleted(c))
+                        return false;
+                usleep(500);
+        }
+        return true;
+}
+
 int container_open(struct arena *arena, const char *root, const char *id, enum container_lock how, struct container *ret, struct error *err) {
         _cleanup_container_ struct container c = CONTAINER_CLOSED;
         int r;
 
-        if ((r = open_container(root, id, how, &c, err)) < 0)
+        if ((r = container_open_unread(root, id, how, &c, err)) < 0)
                 return r;
-        if (faccessat(c.dir, "status.json", F_OK, 0) == 0 && (r = read_json(arena, &c, "status.json", &status_status_type, &c.status, err)) < 0)
+        if (has_status(&c, how) && (r = read_json(arena, &c, "status.json", &status_status_type, &c.status, err)) < 0)
                 return r;
+        if (!c.status.schema && is_deleted(&c))
+                return does_not_exist(id, err);
         *ret = c;
         c.root = c.dir = -1;
-        return 0;
-}
-
-int container_salvage(struct arena *arena, const char *root, const char *id, struct container *ret, struct error *err) {
-        int r = open_container(root, id, CONTAINER_LOCKED, ret, err);
-        struct plan_plan plan;
-        struct error ignored;
-
-        if (r < 0 || container_load_plan(arena, ret, &plan, &ignored) < 0 || !plan.cgroup->path)
-                return r;
-        ret->status.cgroup = arena_new(arena, struct status_cgroup_claim);
-        ret->status.cgroup->path = arena_printf(arena, "%s%s", facts_cgroup_mount(), plan.cgroup->path);
-        ret->status.cgroup->ours = 1;
         return 0;
 }
 

@@ -42,9 +42,8 @@ enum container_lock { CONTAINER_UNLOCKED, CONTAINER_LOCKED, CONTAINER_LOCKED_AT_
  * never got its status (its runtime was killed in between) opens with status.schema 0. */
 int container_open(struct arena *arena, const char *root, const char *id, enum container_lock lock, struct container *ret, struct error *err);
 
-/* For delete --force when the status cannot be read: opens and locks what is there, with the one claim that can be guessed: the cgroup of
- * the plan, of which the last component was made for this container. Nothing is known of its process. */
-int container_salvage(struct arena *arena, const char *root, const char *id, struct container *ret, struct error *err);
+/* The same without its status. */
+int container_open_unread(const char *root, const char *id, enum container_lock lock, struct container *ret, struct error *err);
 
 void container_close(struct container *container);
 #define _cleanup_container_ __attribute__((cleanup(container_close)))

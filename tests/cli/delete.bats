@@ -169,7 +169,7 @@ one_path() {
         printed '[]'
         runtime kill --all first KILL
         runtime delete --force first
-        [ -e "/proc/$stranger" ] && ! has_ended "$stranger"
+        kill -0 "$stranger"
         [ -d /sys/fs/cgroup/shared ]
         kill "$stranger"
         wait_until rmdir /sys/fs/cgroup/shared
@@ -211,6 +211,30 @@ one_path() {
         rmdir /sys/fs/cgroup/box 2>/dev/null || true
         succeeded
         [ ! -e "$ROOT/box" ]
+}
+
+# lost_state CMD...: a running container, to whose state CMD, called in its directory, does something.
+lost_state() {
+        local pid
+        bundle sleep 100
+        create box
+        start box
+        pid=$(state box .pid)
+        (cd "$ROOT/box" && "$@")
+        detached runtime delete --force box
+        failed 1 /sys/fs/cgroup/box "($pid)" cgroup.kill
+        [ -e "/proc/$pid" ]
+        echo 1 >/sys/fs/cgroup/box/cgroup.kill
+        wait_until has_ended "$pid"
+        detached runtime delete --force box
+        succeeded
+        [ ! -e "$ROOT/box" ]
+        rmdir /sys/fs/cgroup/box
+}
+
+@test "when nothing is left of a living container's state, its processes are named and nobody is killed on a guess" {
+        lost_state sh -c 'echo "{" >status.json; echo "{" >plan.json'
+        lost_state rm status.json plan.json
 }
 
 @test "state of an aborted create, a directory and nothing in it, is deleted by force" {

@@ -4,6 +4,8 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "base/fd.h"
 #include "base/file.h"
@@ -60,6 +62,26 @@ static void an_unknown_container_is_named_in_the_words_engines_look_for(void **s
         assert_non_null(strstr(err.text, "does not exist"));
         assert_true(container_open(&arena, "/nonexistent/root", "nope", CONTAINER_UNLOCKED, &c, &err) < 0);
         assert_int_equal(err.code, CODE_NOT_FOUND);
+}
+
+static void a_container_on_its_way_out_is_not_creating(void **state) {
+        _cleanup_arena_ struct arena arena = { 0 };
+        _cleanup_container_ struct container c = CONTAINER_CLOSED, seen = CONTAINER_CLOSED;
+        struct error err;
+        int status;
+        pid_t pid;
+
+        make_container(*state, NULL, &c);
+        assert_int_equal(unlinkat(c.dir, "status.json", 0), 0);
+        pid = fork();
+        if (pid == 0) {
+                usleep(3000);
+                _exit(unlinkat(c.root, "box", AT_REMOVEDIR) < 0);
+        }
+        assert_true(container_open(&arena, *state, "box", CONTAINER_UNLOCKED, &seen, &err) < 0);
+        assert_int_equal(err.code, CODE_NOT_FOUND);
+        assert_int_equal(waitpid(pid, &status, 0), pid);
+        assert_int_equal(status, 0);
 }
 
 static void expect_status(const char *root, enum oci_status expected) {
@@ -158,6 +180,7 @@ int main(void) {
                 cmocka_unit_test(ids_are_file_names_and_no_options),
                 cmocka_unit_test_setup_teardown(one_id_is_one_container, make_directory, remove_directory),
                 cmocka_unit_test_setup_teardown(an_unknown_container_is_named_in_the_words_engines_look_for, make_directory, remove_directory),
+                cmocka_unit_test_setup_teardown(a_container_on_its_way_out_is_not_creating, make_directory, remove_directory),
                 cmocka_unit_test_setup_teardown(status_is_asked_of_the_kernel, make_directory, remove_directory),
                 cmocka_unit_test_setup_teardown(pids_of_another_boot_mean_nothing, make_directory, remove_directory),
                 cmocka_unit_test_setup_teardown(a_directory_without_a_status_opens_and_can_be_removed, make_directory, remove_directory),
