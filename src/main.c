@@ -17,7 +17,7 @@
 
 static const struct option_row global_options[] = {
         { "root", 0, OPTION_TEXT, offsetof(struct invocation, root), "directory for the state of containers" },
-        { "log", 0, OPTION_TEXT, offsetof(struct invocation, log), "file for messages (also file:PATH); stderr by default" },
+        { "log", 0, OPTION_TEXT, offsetof(struct invocation, log), "where messages go: a file (also file:PATH), journald:NAME or syslog:NAME; stderr by default" },
         { "log-format", 0, OPTION_TEXT, offsetof(struct invocation, log_format), "text or json" },
         { "log-level", 0, OPTION_TEXT, offsetof(struct invocation, log_level), "error, warning, info or debug" },
         { "debug", 0, OPTION_FLAG, offsetof(struct invocation, debug), "the same as --log-level debug" },
@@ -25,6 +25,8 @@ static const struct option_row global_options[] = {
         { "cgroup-manager", 0, OPTION_TEXT, offsetof(struct invocation, cgroup_manager_name), "cgroupfs, systemd or disabled" },
         { "libexec", 0, OPTION_TEXT, offsetof(struct invocation, libexec), "directory of our helper programs; by default where they were installed" },
         { "rootless", 0, OPTION_NOTHING_TEXT, 0, "accepted; who we are is asked of the kernel" },
+        { "criu", 0, OPTION_TEXT, offsetof(struct invocation, criu), "ignored, with a warning" },
+        { "version", 'V', OPTION_FLAG, offsetof(struct invocation, version), NULL },
         { "version", 'v', OPTION_FLAG, offsetof(struct invocation, version), "print the version" },
         { "help", 'h', OPTION_FLAG, offsetof(struct invocation, help), "print this help" },
 };
@@ -67,11 +69,14 @@ static int choose(const char *option, const char *name, const char *const *names
 static int open_log(const struct invocation *inv, struct error *err) {
         static const char *const formats[] = { "text", "json" }, *const levels[] = { "error", "warning", "info", "debug" };
         int format = inv->log_format ? choose("--log-format", inv->log_format, formats, ELEMENTSOF(formats), err) : 0;
-        int level = inv->log_level ? choose("--log-level", inv->log_level, levels, ELEMENTSOF(levels), err) : LOG_LEVEL_WARNING;
+        int level = inv->log_level ? choose("--log-level", inv->log_level, levels, ELEMENTSOF(levels), err) : LOG_LEVEL_WARNING, r;
 
         if (format < 0 || level < 0)
                 return -EINVAL;
-        return log_open(inv->log, format == 1, inv->debug ? LOG_LEVEL_DEBUG : (enum log_level)level, err);
+        r = log_open(inv->log, format == 1, inv->debug ? LOG_LEVEL_DEBUG : (enum log_level)level, err);
+        if (r == 0 && inv->criu)
+                log_message(LOG_LEVEL_WARNING, "--criu is ignored");
+        return r;
 }
 
 /* Where the state of containers is when nobody says. The host's root has it below /run whoever's session he came from; uid 0 of a user

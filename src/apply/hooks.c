@@ -132,6 +132,7 @@ static int run_one(const struct oci_hook *hook, const char *where, const struct 
 
         if ((r = fill_pipe(context->state, context->state_size, &input, where, err)) < 0)
                 return r;
+        log_debug("%s: running %s", where, hook->path);
         pid = process_clone(0, -1, &pidfd);
         if (pid < 0)
                 return fail_errno(err, CODE_HOOK_FAILED, -pid, where, "cannot fork the hook");

@@ -20,7 +20,7 @@
 #define LABEL_DATA_MAX 512
 
 struct masks {
-        const char *label; /* SELinux context for the empty directory */
+        const struct plan_rootfs *rootfs; /* for the SELinux context of the empty directory */
         int root;
         int null;  /* the host's null device */
         int empty; /* root of the empty file system, once there is one */
@@ -66,7 +66,7 @@ static int mask_directory(struct masks *masks, int target, const char *path) {
 
         if (masks->empty >= 0)
                 return clone_to(masks, masks->empty, target, 0, false);
-        r = mount_data("tmpfs", "mode=755", -1, masks->label, buffer, sizeof buffer, &data);
+        r = mount_data("tmpfs", "mode=755", -1, masks->rootfs, buffer, sizeof buffer, &data);
         if (r < 0)
                 return r;
         if (fchdir(target) < 0 || mount("tmpfs", ".", "tmpfs", MS_RDONLY | MS_NOSUID | MS_NODEV | MS_NOEXEC, data) < 0)
@@ -112,7 +112,7 @@ static int make_readonly(struct masks *masks, const char *path, struct error *er
 }
 
 int masks_apply(const struct plan_plan *plan, int root, struct error *err) {
-        struct masks masks = { .label = plan->rootfs->mount_label, .root = root, .null = -1, .empty = -1 };
+        struct masks masks = { .rootfs = plan->rootfs, .root = root, .null = -1, .empty = -1 };
         int r = 0;
 
         for (size_t i = 0; r == 0 && i < plan->n_readonly_paths; i++)

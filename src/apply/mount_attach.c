@@ -56,11 +56,12 @@ static bool takes_label(const char *type) {
         return true;
 }
 
-int mount_data(const char *type, const char *data, int mode, const char *label, char *buffer, size_t size, const char **ret_data) {
+int mount_data(const char *type, const char *data, int mode, const struct plan_rootfs *rootfs, char *buffer, size_t size, const char **ret_data) {
+        const char *label = rootfs->mount_label, *context = rootfs->mount_context ? rootfs->mount_context : "context";
         char more[32] = "";
         int n;
 
-        if (label && (!takes_label(type) || has_option(data, "context")))
+        if (label && (!takes_label(type) || has_option(data, context)))
                 label = NULL;
         if (mode < 0 && !label) {
                 *ret_data = data;
@@ -68,7 +69,9 @@ int mount_data(const char *type, const char *data, int mode, const char *label, 
         }
         if (mode >= 0)
                 snprintf(more, sizeof more, ",mode=%o", (unsigned)mode);
-        n = snprintf(buffer, size, "%s%s%s%s%s", data ? data : "", more, label ? ",context=\"" : "", label ? label : "", label ? "\"" : "");
+        n = snprintf(buffer, size, "%s%s", data ? data : "", more);
+        if (n >= 0 && (size_t)n < size && label)
+                n += snprintf(buffer + n, size - (size_t)n, ",%s=\"%s\"", context, label);
         if (n < 0 || (size_t)n >= size)
                 return -E2BIG;
         *ret_data = buffer[0] == ',' ? buffer + 1 : buffer;
@@ -174,7 +177,6 @@ static bool is_tmpfs(const struct plan_mount *m) {
  * one was there before and the bundle says nothing else. */
 static int compose_data(
         struct attach *a, const struct plan_mount *m, int target, bool existed, char *buffer, const char **ret_data, struct error *err) {
-        const char *label = a->plan->rootfs->mount_label;
         struct stat st;
         int mode = -1;
 
@@ -183,7 +185,7 @@ static int compose_data(
                         return fail_mount(err, errno, m, "look at what is");
                 mode = (int)(st.st_mode & 07777);
         }
-        if (mount_data(m->type, m->data, mode, label, buffer, DATA_MAX, ret_data) < 0)
+        if (mount_data(m->type, m->data, mode, a->plan->rootfs, buffer, DATA_MAX, ret_data) < 0)
                 return fail(err, CODE_CONFIG_INVALID, E2BIG, m->field, "the options take more than %d bytes", DATA_MAX - 1);
         return 0;
 }

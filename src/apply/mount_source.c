@@ -18,6 +18,7 @@
 #include "apply/mounts.h"
 #include "base/fd.h"
 #include "base/file.h"
+#include "base/process.h"
 #include "base/str.h"
 
 #define CGROUP_MOUNT "/sys/fs/cgroup"
@@ -193,36 +194,12 @@ int mount_source_view(const char *field, const char *path, bool recursive, int *
         return 0;
 }
 
-/* cgroups(7): the line of the unified hierarchy is "0::PATH". Only asked for where the runtime manages no cgroup for the container. */
-static int current_cgroup(char *path, size_t size) {
-        _cleanup_close_ int fd = open("/proc/self/cgroup", O_RDONLY | O_CLOEXEC);
-        char text[8192], *line, *end;
-        ssize_t n;
-
-        if (fd < 0)
-                return -errno;
-        n = read(fd, text, sizeof text - 1);
-        if (n < 0)
-                return -errno;
-        text[n] = '\0';
-        line = str_after(text, "0::") ? text : strstr(text, "\n0::");
-        if (!line)
-                return -ENODATA;
-        line = strchr(line, '/');
-        end = line ? strchr(line, '\n') : NULL;
-        if (!end || (size_t)(end - line) >= size)
-                return -ENODATA;
-        memcpy(path, line, (size_t)(end - line));
-        path[end - line] = '\0';
-        return 0;
-}
-
 int mount_source_cgroup(const struct plan_plan *plan, const char *field, int *ret_tree, struct error *err) {
         char own[PATH_MAX - sizeof CGROUP_MOUNT], path[PATH_MAX];
         const char *below = plan->cgroup->path;
 
         if (!below) {
-                int r = current_cgroup(own, sizeof own);
+                int r = process_cgroup(0, own, sizeof own);
 
                 if (r < 0)
                         return fail_errno(err, CODE_LAUNCH_FAILED, -r, field, "cannot tell which cgroup the container is in");

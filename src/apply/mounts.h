@@ -23,7 +23,7 @@ int mounts_attach(const struct plan_plan *plan, int root, int *sources, struct e
  * because mount points, device nodes and the console may have to be made in them. */
 int mounts_finish(const struct plan_plan *plan, int root, struct error *err);
 
-/* The options text for a file system of TYPE: DATA, with mode= (MODE -1: none) and an SELinux context (LABEL NULL: none) put behind it
+/* The options text for a file system of TYPE: DATA, with mode= (MODE -1: none) and the SELinux context of ROOTFS, if any, put behind it
  * where TYPE takes them. ret_data: DATA itself (which may be NULL) when there is nothing to add, else in BUFFER of SIZE bytes. 0, or -E2BIG
  * when that is too small. */
-int mount_data(const char *type, const char *data, int mode, const char *label, char *buffer, size_t size, const char **ret_data);
+int mount_data(const char *type, const char *data, int mode, const struct plan_rootfs *rootfs, char *buffer, size_t size, const char **ret_data);

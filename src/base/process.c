@@ -123,3 +123,26 @@ int process_boot_id(char ret[37]) {
         ret[36] = '\0';
         return 0;
 }
+
+/* cgroups(7): the line of the unified hierarchy is "0::PATH". */
+int process_cgroup(pid_t pid, char *path, size_t size) {
+        char name[32] = "/proc/self/cgroup", text[8192], *line, *end;
+        _cleanup_close_ int fd = -1;
+        ssize_t n;
+
+        if (pid)
+                snprintf(name, sizeof name, "/proc/%d/cgroup", pid);
+        fd = open(name, O_RDONLY | O_CLOEXEC);
+        n = fd < 0 ? -1 : read(fd, text, sizeof text - 1);
+        if (n < 0)
+                return -errno;
+        text[n] = '\0';
+        line = strncmp(text, "0::", 3) == 0 ? text : strstr(text, "\n0::");
+        line = line ? strchr(line, '/') : NULL;
+        end = line ? strchr(line, '\n') : NULL;
+        if (!end || (size_t)(end - line) >= size)
+                return -ENODATA;
+        memcpy(path, line, (size_t)(end - line));
+        path[end - line] = '\0';
+        return 0;
+}

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -30,3 +31,7 @@ int process_reap(int pidfd, int *ret_status);
 
 /* /proc/sys/kernel/random/boot_id, 36 characters and NUL. */
 int process_boot_id(char ret[37]);
+
+/* The path of PID's cgroup (0: ours) in the unified hierarchy, as our cgroup namespace shows it: it begins with "/". -ENODATA where the
+ * host has no such hierarchy. */
+int process_cgroup(pid_t pid, char *path, size_t size);

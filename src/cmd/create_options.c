@@ -61,6 +61,8 @@ int create_plan(struct invocation *invocation, const struct create_options *opti
             (r = facts_need(&host, admit_needs(plan), err)) < 0 ||
             (r = admit(invocation->arena, plan, &host.facts, &gaps, &n_gaps, err)) < 0)
                 return r;
+        log_debug("%s: planned: root file system %s, %zu mounts, cgroup %s", id, plan->rootfs->path, plan->n_mounts,
+                  plan->cgroup->path ? plan->cgroup->path : "none");
         if (plan->protect_binary && (r = protect_binary(invocation->argv, err)) < 0)
                 return r;
         *ret = plan;

@@ -22,7 +22,7 @@ static const struct option_row options[] = {
         { "process-label", 0, OPTION_TEXT, offsetof(struct exec_options, selinux), "SELinux label" },
         { "apparmor", 0, OPTION_TEXT, offsetof(struct exec_options, apparmor), "AppArmor profile" },
         { "detach", 'd', OPTION_FLAG, offsetof(struct exec_options, detach), "return once the program runs" },
-        { "cgroup", 0, OPTION_TEXT, offsetof(struct exec_options, cgroup), "cgroup below the container's own to run in" },
+        { "cgroup", 0, OPTION_LIST, offsetof(struct exec_options, cgroups), "[CONTROLLERS:]PATH below the container's own cgroup to run in" },
         { "console-socket", 0, OPTION_TEXT, offsetof(struct exec_options, console_socket), "Unix socket that gets the terminal's master" },
         { "pid-file", 0, OPTION_TEXT, offsetof(struct exec_options, pid_file), "file for the pid of the new process" },
         { "pidfd-socket", 0, OPTION_TEXT, offsetof(struct exec_options, pidfd_socket), "Unix socket that gets a pidfd of the new process" },
@@ -39,11 +39,29 @@ static int check_terminal(const struct exec_options *o, const struct plan_proces
         return 0;
 }
 
+/* cgroup v2 has one hierarchy: all controllers that callers of cgroup v1 name must be meant to be at the same place. */
+static int choose_cgroup(const struct text_list *asked, const char **ret, struct error *err) {
+        const char *chosen = NULL;
+
+        for (size_t i = 0; i < asked->n; i++) {
+                const char *colon = strchr(asked->items[i], ':'), *path = colon ? colon + 1 : asked->items[i];
+
+                if (colon == asked->items[i])
+                        return fail(err, CODE_USAGE, EINVAL, "--cgroup", "expected [CONTROLLERS:]PATH, found `%s`", asked->items[i]);
+                if (chosen && !streq(path, chosen))
+                        return fail(err, CODE_USAGE, EINVAL, "--cgroup", "cgroup v2 has one place for all controllers, found `%s` and `%s`",
+                                    chosen, path);
+                chosen = path;
+        }
+        *ret = chosen;
+        return 0;
+}
+
 /* Opens the container for the moment of the join only: the command may run for days, and others must get at the container. */
 static int join_container(struct invocation *invocation, const struct exec_options *o, char **operands, struct joined *joined,
                           struct error *err) {
         _cleanup_container_ struct container container = CONTAINER_CLOSED;
-        struct join_request request = { .cgroup = o->cgroup, .console_socket = o->console_socket, .pid_file = o->pid_file,
+        struct join_request request = { .console_socket = o->console_socket, .pid_file = o->pid_file,
                                         .pidfd_socket = o->pidfd_socket, .activation = activation_read() };
         _cleanup_close_ int init = -1;
         struct filter_program filter;
@@ -52,7 +70,8 @@ static int join_container(struct invocation *invocation, const struct exec_optio
         enum oci_status status;
         int r;
 
-        if ((r = container_open(invocation->arena, invocation->root, operands[0], CONTAINER_LOCKED, &container, err)) < 0 ||
+        if ((r = choose_cgroup(&o->cgroups, &request.cgroup, err)) < 0 ||
+            (r = container_open(invocation->arena, invocation->root, operands[0], CONTAINER_LOCKED, &container, err)) < 0 ||
             (r = container_state(&container, &status, &init, err)) < 0)
                 return r;
         if (status == OCI_STATUS_PAUSED && !o->ignore_paused)

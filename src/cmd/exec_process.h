@@ -4,8 +4,8 @@
 #include "cmd/command.h"
 
 struct exec_options {
-        const char *process, *cwd, *user, *selinux, *apparmor, *cgroup, *console_socket, *pid_file, *pidfd_socket;
-        struct text_list env, caps, groups;
+        const char *process, *cwd, *user, *selinux, *apparmor, *console_socket, *pid_file, *pidfd_socket;
+        struct text_list env, caps, groups, cgroups;
         bool tty, detach, no_new_privileges, ignore_paused;
         unsigned preserve_fds;
 };

@@ -4,6 +4,7 @@
 #include <signal.h>
 
 #include "base/fd.h"
+#include "base/log.h"
 #include "base/process.h"
 #include "base/str.h"
 #include "cmd/matching.h"
@@ -36,6 +37,7 @@ static int kill_one(struct invocation *invocation, const char *id, const void *o
         /* containerd, CRI-O and podman look for these words. */
         if (pidfd < 0)
                 return fail(err, CODE_INVALID_STATE, ESRCH, "", "container not running");
+        log_debug("%s: signal %d for process %d", id, o->signal, container.status.init->pid);
         r = process_signal(pidfd, o->signal);
         if (r == -ESRCH)
                 return fail(err, CODE_INVALID_STATE, ESRCH, "", "container not running");

@@ -116,6 +116,8 @@ void options_help(const struct option_row *rows, size_t n) {
                 char letter[8] = "    ";
                 int width;
 
+                if (!rows[i].help)
+                        continue;
                 if (rows[i].letter)
                         snprintf(letter, sizeof letter, "-%c, ", rows[i].letter);
                 width = printf("  %s--%s%s", letter, rows[i].name, takes_value(&rows[i]) ? " VALUE" : "");

@@ -25,7 +25,7 @@ struct option_row {
         char letter;         /* 0: none */
         uint8_t kind;
         uint16_t offset;     /* of the member in the command's struct */
-        const char *help;
+        const char *help;    /* NULL: another spelling of the next row, which help does not show */
 };
 
 /* Where a command's operands stand. */

@@ -20,9 +20,11 @@
 #include "apply/scheduler.h"
 #include "apply/terminal.h"
 #include "base/fd.h"
+#include "base/log.h"
 #include "base/process.h"
 #include "base/str.h"
 #include "life/dialogue.h"
+#include "life/join_cgroup.h"
 #include "life/payload.h"
 #include "life/pid_file.h"
 #include "life/sync.h"
@@ -114,21 +116,6 @@ static void child_main(struct join *j) {
 
 /* ---- in the runtime ---- */
 
-static int open_cgroup(struct join *j, struct error *err) {
-        const struct status_cgroup_claim *claim = j->container->status.cgroup;
-        const char *below = j->request->cgroup ? j->request->cgroup : "";
-        char path[4096];
-
-        if (!claim)
-                return 0;
-        if (strstr(below, ".."))
-                return fail(err, CODE_USAGE, EINVAL, "--cgroup", "expected a cgroup below the container's own, found `%s`", below);
-        if (snprintf(path, sizeof path, "%s/%s", claim->path, below) >= (int)sizeof path)
-                return fail(err, CODE_USAGE, ENAMETOOLONG, "--cgroup", "the path is too long");
-        j->cgroup = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
-        return j->cgroup < 0 ? fail_errno(err, CODE_LAUNCH_FAILED, errno, path, "cannot open the container's cgroup") : 0;
-}
-
 static int clone_into(struct join *j, struct joined *joined, struct error *err) {
         uint64_t first = j->namespaces & CLONE_NEWPID;
         int dumpable = prctl(PR_GET_DUMPABLE, 0, 0, 0, 0), r;
@@ -149,6 +136,14 @@ static int clone_into(struct join *j, struct joined *joined, struct error *err) 
         joined->pid = process_clone(0, j->cgroup, &joined->pidfd);
         if (joined->pid == 0)
                 child_main(j);
+        if (joined->pid == -EBUSY && !j->request->cgroup) {
+                close_fd(&j->cgroup);
+                if ((r = join_cgroup_of_init(j->container, &j->cgroup, err)) < 0)
+                        return r;
+                joined->pid = process_clone(0, j->cgroup, &joined->pidfd);
+                if (joined->pid == 0)
+                        child_main(j);
+        }
         prctl(PR_SET_DUMPABLE, dumpable, 0, 0, 0); /* we ourselves are on the host, as before */
         close_fd(&j->sync.child);
         if (joined->pid == -EAGAIN)
@@ -169,6 +164,7 @@ static int see_off(struct join *j, const struct joined *joined, struct dialogue 
         if ((r = pidfd_send(j->request->pidfd_socket, "--pidfd-socket", "setns", joined->pidfd, err)) < 0 ||
             (r = pid_file_write(j->request->pid_file, joined->pid, err)) < 0)
                 return r;
+        log_debug("%s: process %d has joined", j->container->id, joined->pid);
         sync_tell(j->sync.runtime, TOKEN_GO, 0);
         return dialogue_until(dialogue, REPORT_GONE, err);
 }
@@ -196,7 +192,7 @@ int join(struct arena *arena, const struct container *container, int init, const
         j.namespaces = namespaces_of(request->plan->namespaces);
         payload_prepare(arena, request->plan, request->process, request->filter, &j.payload);
         activation_tell(arena, &request->activation, &j.payload);
-        if ((r = open_cgroup(&j, err)) == 0 && (r = sync_open(&j.sync, err)) == 0 && (r = clone_into(&j, &joined, err)) == 0) {
+        if ((r = join_cgroup_open(container, request->cgroup, &j.cgroup, err)) == 0 && (r = sync_open(&j.sync, err)) == 0 && (r = clone_into(&j, &joined, err)) == 0) {
                 dialogue.socket = j.sync.runtime;
                 dialogue.pid = joined.pid;
                 r = see_off(&j, &joined, &dialogue, err);

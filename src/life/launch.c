@@ -11,6 +11,7 @@
 
 #include "apply/affinity.h"
 #include "apply/cgroup.h"
+#include "apply/cgroup_delegate.h"
 #include "apply/hooks.h"
 #include "apply/idmap.h"
 #include "apply/mounts.h"
@@ -19,6 +20,7 @@
 #include "apply/scheduler.h"
 #include "apply/terminal.h"
 #include "base/fd.h"
+#include "base/log.h"
 #include "base/process.h"
 #include "base/time.h"
 #include "facts/facts.h"
@@ -118,6 +120,7 @@ static int acquire_cgroup(struct launch *l, struct error *err) {
         c->status.cgroup = claim;
         if ((r = container_save(c, err)) < 0)
                 return r;
+        log_debug("%s: making the cgroup %s", c->id, claim->path);
         return cgroup_create(claim->path, cgroup, &claim->ours, &l->cgroup, err);
 }
 
@@ -235,6 +238,8 @@ static int clone_child(struct launch *l, struct error *err) {
         l->result.pid = process_clone(namespaces_of_clone(l->plan->namespaces), l->cgroup, &l->result.pidfd);
         if (l->result.pid == 0)
                 child_main(&l->child);
+        log_debug("%s: its first process is %d, in new namespaces %#llx", l->plan->id, l->result.pid,
+                  (unsigned long long)l->plan->namespaces->create);
         if ((r = namespaces_leave_pid(own, err)) < 0)
                 return r;
         close_fd(&l->child.sync.child);
@@ -311,11 +316,22 @@ static int run_poststart(struct arena *arena, const struct container *container,
         return hooks_run("poststart", plan->hooks->poststart, plan->hooks->n_poststart, &context, err);
 }
 
+/* What is made in a cgroup of somebody else's would stay there. */
+static int delegate(struct launch *l, const char *below, struct error *err) {
+        const struct status_cgroup_claim *claim = l->result.container.status.cgroup;
+
+        if (!claim || claim->ours == 0)
+                return fail(err, CODE_CONFIG_INVALID, EINVAL, "annotations[\"run.oci.delegate-cgroup\"]",
+                            "expected a cgroup that is made for this container, found %s", claim ? claim->path : "none");
+        return cgroup_delegate(l->cgroup, below, l->plan->ids, l->result.pid, err);
+}
+
 /* What only the runtime outside can do for the child, then the word to go on. */
 static int serve_child(struct launch *l, struct error *err) {
         const struct plan_plan *plan = l->plan;
         struct child *child = &l->child;
         bool ready = scheduler_asked(plan->process);
+        const char *delegated;
         int r;
 
         if ((r = affinity_reset(l->result.pid, err)) < 0)
@@ -323,6 +339,7 @@ static int serve_child(struct launch *l, struct error *err) {
         if (child->userns) {
                 if ((r = idmap_write(l->result.pid, plan->ids, err)) < 0)
                         return r;
+                log_debug("%s: id maps are written", plan->id);
                 sync_tell(child->sync.runtime, TOKEN_MAPPED, 0);
         }
         /* Before the first hook: whoever deletes what is left of us when we are killed finds the poststop hooks there (life/end.c). */
@@ -333,11 +350,19 @@ static int serve_child(struct launch *l, struct error *err) {
         if (ready && ((r = dialogue_until(&l->dialogue, REPORT_READY, err)) < 0 ||
                       (r = scheduler_set(l->result.pid, plan->process, err)) < 0))
                 return r;
-        if (l->cgroup >= 0 && (r = cgroup_limit(l->cgroup, plan->cgroup, err)) < 0)
-                return r;
-        /* A terminal comes with what is heard before READY, and wants its size before the program asks for it. */
-        if (l->request->wait_for_start || child->userns || plan->process->terminal) {
+        if (l->cgroup >= 0) {
+                if ((r = cgroup_limit(l->cgroup, plan->cgroup, err)) < 0)
+                        return r;
+                log_debug("%s: the cgroup has its limits", plan->id);
+        }
+        delegated = annotation_find(plan->annotations, plan->n_annotations, "run.oci.delegate-cgroup");
+        /* A terminal comes with what is heard before READY, and wants its size before the program asks for it. A cgroup namespace, which is
+         * there by then, begins at the container's own cgroup. */
+        if (l->request->wait_for_start || child->userns || plan->process->terminal || delegated) {
                 if (!ready && (r = dialogue_until(&l->dialogue, REPORT_READY, err)) < 0)
+                        return r;
+                log_debug("%s: everything is in place inside", plan->id);
+                if (delegated && *delegated && (r = delegate(l, delegated, err)) < 0)
                         return r;
                 /* The container's user namespace has no CAP_SYS_RESOURCE over us; its runtime may have. */
                 if (child->userns && (r = rlimits_set_of(l->result.pid, plan->process, err)) < 0)
@@ -362,6 +387,7 @@ static int go(struct launch *l, struct error *err) {
         sync_tell(l->child.sync.runtime, TOKEN_GO, 0);
         if ((r = dialogue_until(&l->dialogue, REPORT_GONE, err)) < 0)
                 return r;
+        log_debug("%s: the program runs", c->id);
         l->hooked = true; /* it was there, whatever comes now */
         if (l->request->detach && l->result.notify.inside >= 0) {
                 l->result.notify.main_pid = l->result.pid;
@@ -390,6 +416,7 @@ static void undo(struct launch *l, struct error *err) {
         struct error second;
         int status;
 
+        log_debug("%s: failed, undoing what was done", c->id);
         sync_close(&l->child.sync);
         if (l->result.pidfd >= 0) {
                 process_signal(l->result.pidfd, SIGKILL);
@@ -460,9 +487,12 @@ static int pass_gate(struct arena *arena, struct container *container, const str
                 return r;
         if ((r = gate_connect(container->dir, &dialogue.socket, err)) < 0)
                 return r;
+        log_debug("%s: the gate is open", container->id);
         container_unlock(container); /* hooks may take long, and kill must get through */
         r = dialogue_until(&dialogue, REPORT_GONE, err);
         close_fd(&dialogue.socket);
+        if (r == 0)
+                log_debug("%s: the program runs", container->id);
         return r;
 }
 

@@ -8,6 +8,7 @@
 
 #include "apply/cgroup.h"
 #include "base/fd.h"
+#include "base/log.h"
 #include "base/process.h"
 #include "life/cgroup_claim.h"
 
@@ -18,6 +19,7 @@ static int kill_init(const struct container *container, struct error *err) {
 
         if ((r = container_state(container, &status, &pidfd, err)) < 0 || pidfd < 0)
                 return r;
+        log_debug("%s: killing process %d", container->id, container->status.init->pid);
         r = process_signal(pidfd, SIGKILL);
         if (r < 0 && r != -ESRCH)
                 return fail_errno(err, CODE_RELEASE_FAILED, -r, container->id, "cannot kill the container's process");
@@ -61,6 +63,7 @@ static int release_cgroup(const struct container *container, struct error *err) 
 int release(struct container *container, struct error *err) {
         int r;
 
+        log_debug("%s: giving back its cgroup and state", container->id);
         if ((r = kill_init(container, err)) < 0 || (r = release_cgroup(container, err)) < 0)
                 return r;
         return container_remove(container, err);

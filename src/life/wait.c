@@ -9,6 +9,7 @@
 
 #include "apply/terminal.h"
 #include "base/fd.h"
+#include "base/log.h"
 #include "base/process.h"
 
 int foreground_begin(struct foreground *ret, struct error *err) {
@@ -78,5 +79,7 @@ int foreground_wait(struct foreground *foreground, int pidfd, int console, struc
         if (r < 0)
                 return r;
         r = process_reap(pidfd, ret_status);
+        if (r == 0)
+                log_debug("the program has ended with status %d", *ret_status);
         return r < 0 ? fail_errno(err, CODE_INTERNAL, -r, "", "cannot take the container's exit status") : 0;
 }

@@ -1,6 +1,8 @@
 #define _GNU_SOURCE
 #include "plan/rootfs.h"
 
+#include "plan/annotations.h"
+
 #include <sys/mount.h>
 
 static const uint64_t propagations[] = {
@@ -34,6 +36,7 @@ int rootfs_compile(struct compilation *c) {
                 if (strchr(config->linux->mount_label, '"'))
                         return INVALID(c->err, "linux.mountLabel", "a label cannot hold a quotation mark");
                 rootfs->mount_label = config->linux->mount_label;
+                rootfs->mount_context = annotation_find(c->plan->annotations, c->plan->n_annotations, "run.oci.mount_context_type");
         }
         c->plan->rootfs = rootfs;
         return 0;

@@ -299,7 +299,45 @@ in_box() {
 @test "--cgroup may not lead out of the container's own" {
         running
         in_box --cgroup ../.. box true
-        failed 255 --cgroup
+        failed 255 --cgroup 'bad sub cgroup path'
         in_box --cgroup nope box true
         failed 255 nope
+}
+
+@test "--cgroup takes controllers before its path and may be repeated, as long as all name one place" {
+        running
+        mkdir "/sys/fs/cgroup/box/below" "/sys/fs/cgroup/box/a..b"
+        at() {
+                in_box $1 box grep ^0:: /proc/self/cgroup
+                printed "0::$2"
+        }
+        table at <<-'ROWS'
+		--cgroup below => /below
+		--cgroup /below/ => /below
+		--cgroup memory:below => /below
+		--cgroup cpu,memory:below --cgroup pids:below => /below
+		--cgroup a..b => /a..b
+		--cgroup / => /
+	ROWS
+        in_box --cgroup memory:below --cgroup pids:/ box true
+        failed 255 --cgroup 'one place'
+        in_box --cgroup :below box true
+        failed 255 --cgroup CONTROLLERS
+}
+
+@test "where the container's process has moved to another cgroup and its own is gone, exec joins that one" {
+        bundle sleep 100
+        config '.linux.namespaces |= map(select(.type != "cgroup"))'
+        create box
+        start box
+        mkdir /sys/fs/cgroup/elsewhere
+        state box .pid >/sys/fs/cgroup/elsewhere/cgroup.procs
+        rmdir /sys/fs/cgroup/box
+        detached runtime exec box grep ^0:: /proc/self/cgroup
+        printed 0::/elsewhere
+        detached runtime exec --cgroup / box true
+        failed 255 /sys/fs/cgroup/box
+        detached runtime delete --force box
+        succeeded
+        rmdir /sys/fs/cgroup/elsewhere
 }

@@ -8,7 +8,7 @@ one_line() {
                 cat "$1"
                 return 1
         }
-        jq -e --arg level "$2" --arg text "$3" '.level == $level and (.msg | contains($text)) and
+        jq -e --arg level "$2" --arg text "$3" '(.code | startswith("sandbox.")) and .effect == "not_applied" and .level == $level and (.msg | contains($text)) and
                 (.time | test("^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:]{8}([.][0-9]+)?(Z|[+-][0-9]{2}:[0-9]{2})$"))' <"$1" >/dev/null || {
                 cat "$1"
                 return 1
@@ -23,6 +23,8 @@ one_line() {
         grep -qx 'spec: 1\.3\.0' <<<"$output"
         local long=$output
         detached runtime -v
+        printed "$long"
+        detached runtime -V
         printed "$long"
 }
 
@@ -159,4 +161,83 @@ one_line() {
         [ "$(stat -c %a:%u /run/sage-runtime)" = 700:0 ]
         "$SAGE_RUNTIME" delete box
         rmdir /run/sage-runtime
+}
+
+@test "a failure in JSON names code, field and line for a program to read" {
+        local log=$BATS_TEST_TMPDIR/log.json
+        bundle
+        sed -i 's/"uid": 0/"uid": -1/' "$BUNDLE/config.json"
+        runtime --log "$log" --log-format json create --bundle "$BUNDLE" box && false
+        jq -e '.level == "error" and .code == "sandbox.config_invalid" and .field == "process.user.uid" and .effect == "not_applied"
+                and .errno > 0 and .line > 1 and (.msg | contains("process.user.uid"))' "$log"
+}
+
+@test "--debug and --log-level debug tell the steps, in the log only, and --log-level error nothing but errors" {
+        local log=$BATS_TEST_TMPDIR/log
+        bundle sleep 100
+        detached runtime --debug --log "$log" create --bundle "$BUNDLE" box
+        printed ''
+        for text in planned 'making the cgroup' 'its first process is' 'everything is in place'; do
+                grep -q "^sage-runtime: debug: box: .*$text" "$log" || { cat "$log"; return 1; }
+        done
+        detached runtime --log-level debug start box
+        said 'debug: box: the program runs'
+        detached runtime --debug --log-format json delete --force box
+        jq -es 'length > 1 and all(.level == "debug")' <<<"$output"
+        config '.process.capabilities.ambient = ["CAP_KILL"]'
+        detached runtime --log-level error create --bundle "$BUNDLE" box
+        printed ''
+        ! runtime --log-level error --log "$log.2" create --bundle "$BUNDLE" box
+        [ "$(wc -l <"$log.2")" -eq 1 ]
+}
+
+@test "--log journald:NAME speaks the journal's protocol, syslog:NAME that of syslog" {
+        local text
+        cat >"$BATS_TEST_TMPDIR/daemon" <<-'PYTHON'
+		import os, socket, sys
+		daemon = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+		daemon.bind(sys.argv[1])
+		daemon.settimeout(10)
+		open(sys.argv[2] + ".ready", "w")
+		open(sys.argv[2], "w").write(daemon.recv(65536).decode())
+	PYTHON
+        mkdir -p /run/systemd/journal
+        background /dev/null python3 "$BATS_TEST_TMPDIR/daemon" /run/systemd/journal/socket "$BATS_TEST_TMPDIR/journal"
+        wait_until test -e "$BATS_TEST_TMPDIR/journal.ready"
+        detached runtime --log journald:mine state nope
+        failed 1 'does not exist'
+        wait $!
+        rm -r /run/systemd
+        diff - <(sed 's/^MESSAGE=.*does not exist.*/MESSAGE/' "$BATS_TEST_TMPDIR/journal") <<-'ENTRY'
+		PRIORITY=3
+		SYSLOG_IDENTIFIER=mine
+		MESSAGE
+		SAGE_CODE=sandbox.not_found
+		SAGE_FIELD=
+	ENTRY
+
+        # /dev/log is where the machine's daemon listens: this one has a /dev of its own.
+        cat >"$BATS_TEST_TMPDIR/script" <<-'SCRIPT'
+		set -e
+		mount -t tmpfs tmpfs /dev
+		mknod -m 666 /dev/null c 1 3
+		python3 "$1/daemon" /dev/log "$1/syslog" &
+		while [ ! -e "$1/syslog.ready" ]; do sleep 0.02; done
+		"$2" --root "$3" --log syslog:mine state nope || true
+		wait
+	SCRIPT
+        detached unshare -m sh "$BATS_TEST_TMPDIR/script" "$BATS_TEST_TMPDIR" "$SAGE_RUNTIME" "$ROOT"
+        grep -Eq '^<11>mine\[[0-9]+\]: .*does not exist' "$BATS_TEST_TMPDIR/syslog"
+}
+
+@test "a daemon that is not there to log to keeps nothing from being done, and errors are on stderr" {
+        detached runtime --log journald: list -q
+        printed ''
+        detached runtime --log journald: state nope
+        failed 1 'does not exist'
+}
+
+@test "--criu is ignored with a warning" {
+        detached runtime --criu /usr/sbin/criu list -q
+        printed 'sage-runtime: warning: --criu is ignored'
 }

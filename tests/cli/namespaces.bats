@@ -268,3 +268,39 @@ teardown() {
         leaves_nothing runtime create --bundle "$BUNDLE" box
         failed 1 linux.namespaces 'user namespace'
 }
+
+# crun.1, "run.oci.delegate-cgroup"; a systemd in the container needs a cgroup of its own below one that carries the limits.
+@test "run.oci.delegate-cgroup puts the program into a cgroup below the container's, which is the root of its cgroup namespace" {
+        bundle sh -c 'grep ^0:: /proc/self/cgroup; exec sleep 100'
+        config '.annotations["run.oci.delegate-cgroup"] = "own/payload"'
+        background "$BATS_TEST_TMPDIR/out" "$SAGE_RUNTIME" --root "$ROOT" run --bundle "$BUNDLE" box
+        wait_until grep -qx 0::/own/payload "$BATS_TEST_TMPDIR/out"
+        [ "$(cat /sys/fs/cgroup/box/own/payload/cgroup.procs)" = "$(state box .pid)" ]
+        detached runtime ps --format json box
+        printed "[$(state box .pid)]"
+        detached runtime delete --force box
+        succeeded
+        [ ! -e /sys/fs/cgroup/box ]
+}
+
+@test "the delegated cgroup belongs to root of the container's user namespace, the limits above it do not" {
+        bundle sleep 100
+        config '.annotations["run.oci.delegate-cgroup"] = "own" | .linux.namespaces += [{type: "user"}]
+                | .linux.uidMappings = [{containerID: 0, hostID: 100000, size: 65536}] | .linux.gidMappings = .linux.uidMappings'
+        chmod 755 "$BATS_RUN_TMPDIR" "$BATS_TEST_TMPDIR" "$BUNDLE"
+        create box
+        [ "$(stat -c %u:%g /sys/fs/cgroup/box/own /sys/fs/cgroup/box/own/cgroup.procs | uniq)" = 100000:100000 ]
+        [ "$(stat -c %u:%g /sys/fs/cgroup/box/own/cgroup.max.depth)" = 0:0 ]
+}
+
+@test "a delegated cgroup needs a cgroup of the container's own" {
+        bundle
+        config '.annotations["run.oci.delegate-cgroup"] = "own"'
+        leaves_nothing runtime --cgroup-manager disabled create --bundle "$BUNDLE" box
+        failed 1 run.oci.delegate-cgroup
+        mkdir /sys/fs/cgroup/theirs
+        config '.linux.cgroupsPath = "/theirs"'
+        leaves_nothing runtime create --bundle "$BUNDLE" box
+        failed 1 run.oci.delegate-cgroup
+        rmdir /sys/fs/cgroup/theirs
+}

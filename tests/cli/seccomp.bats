@@ -127,6 +127,26 @@ filter() {
         failed 1 linux.seccomp.listenerMetadata
 }
 
+@test "run.oci.seccomp.receiver is where the listener goes, unless listenerPath says so" {
+        bundle
+        filter '{syscalls: [{names: ["mkdir"], action: "SCMP_ACT_NOTIFY"}]}'
+        config '.annotations["run.oci.seccomp.receiver"] = "/run/sage-cli/annotated"'
+        leaves_nothing runtime run --bundle "$BUNDLE" box
+        failed 1 /run/sage-cli/annotated
+        config '.linux.seccomp.listenerPath = "/run/sage-cli/said"'
+        leaves_nothing runtime run --bundle "$BUNDLE" box
+        failed 1 /run/sage-cli/said
+}
+
+@test "run.oci annotations that nobody knows, and those that ask for nothing, are let through" {
+        bundle
+        config '.annotations = {"run.oci.something": "x", "run.oci.handler": "none", "run.oci.systemd.subgroup": "y",
+                "run.oci.mount_context_type": "fscontext", "run.oci.seccomp_fail_unknown_syscall": "0"}'
+        filter '{syscalls: [{names: ["this_is_none"], action: "SCMP_ACT_ERRNO"}]}'
+        detached runtime run --bundle "$BUNDLE" box
+        printed ''
+}
+
 @test "NOTIFY hands the listener over, with the state of the container's process" {
         bundle
         filter '{listenerPath: "/run/sage-cli/agent", listenerMetadata: "meta",

@@ -591,22 +591,26 @@ CHILD_TEST(copy_symlink_makes_the_link_again, 0) {
 }
 
 CHILD_TEST(options_for_a_file_system_are_put_together, 0) {
-        static const struct { const char *type, *data; int mode; const char *label, *expected; } cases[] = {
+        static const struct { const char *type, *data; int mode; const char *label, *expected, *context; } cases[] = {
                 { "tmpfs", NULL, -1, NULL, NULL },
                 { "tmpfs", NULL, 0710, NULL, "mode=710" },
                 { "tmpfs", "size=1k", 0, "a:b", "size=1k,mode=0,context=\"a:b\"" },
                 { "tmpfs", "context=x", -1, "a:b", "context=x" },
                 { "proc", "hidepid=2", -1, "a:b", "hidepid=2" },
                 { "proc", NULL, -1, "a:b", NULL },
+                { "tmpfs", NULL, -1, "a:b", "rootcontext=\"a:b\"", "rootcontext" },
+                { "tmpfs", "context=x", -1, "a:b", "context=x,defcontext=\"a:b\"", "defcontext" },
         };
         char buffer[64];
         const char *data;
 
         for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-                CHECK(mount_data(cases[i].type, cases[i].data, cases[i].mode, cases[i].label, buffer, sizeof buffer, &data) == 0);
+                const struct plan_rootfs rootfs = { .mount_label = cases[i].label, .mount_context = cases[i].context };
+
+                CHECK(mount_data(cases[i].type, cases[i].data, cases[i].mode, &rootfs, buffer, sizeof buffer, &data) == 0);
                 CHECK(cases[i].expected ? data && strcmp(data, cases[i].expected) == 0 : !data);
         }
-        CHECK(mount_data("tmpfs", "size=1k", 0710, "a:b", buffer, 20, &data) == -E2BIG);
+        CHECK(mount_data("tmpfs", "size=1k", 0710, &(struct plan_rootfs){ .mount_label = "a:b" }, buffer, 20, &data) == -E2BIG);
         (void)scratch;
 }
 

@@ -19,6 +19,7 @@
 #define RESOURCES(members) LINUX("\"resources\":{" members "}")
 #define USERNS(linux) ALL("", "", "," linux, ",{\"type\":\"user\"}")
 #define DEVICES(members) ALL("", "", ",\"netDevices\":{" members "}", ",{\"type\":\"network\"}")
+#define RUN_OCI(name, value) TOP("\"annotations\":{\"run.oci." name "\":\"" value "\"}")
 #define MAP "[{\"containerID\":0,\"hostID\":100000,\"size\":65536}]"
 #define MAPS "\"uidMappings\":" MAP ",\"gidMappings\":" MAP
 #define HUGE_UID "\"uidMappings\":[{\"containerID\":5,\"hostID\":100000,\"size\":4294967295}],\"gidMappings\":" MAP
@@ -85,7 +86,19 @@ static const struct row refused[] = {
         { "two network devices of one name", DEVICES("\"a\":{\"name\":\"e\"},\"e\":{}"), "linux.netDevices[\"e\"]", "and so is a", INVALID },
         { "a Sage rule", TOP("\"annotations\":{\"a\":\"b\",\"sage.sandbox.network.mode\":\"none\"}"),
           "annotations[\"sage.sandbox.network.mode\"]", "not supported", UNSUPPORTED },
-        { "a handler", TOP("\"annotations\":{\"run.oci.handler\":\"krun\"}"), "annotations[\"run.oci.handler\"]", "krun", UNSUPPORTED },
+        { "a handler", RUN_OCI("handler", "krun"), "annotations[\"run.oci.handler\"]", "krun", UNSUPPORTED },
+        { "cgroup v1", RUN_OCI("systemd.force_cgroup_v1", "/sys/fs/cgroup/systemd"), "annotations[\"run.oci.systemd.force_cgroup_v1\"]",
+          "not supported", UNSUPPORTED },
+        { "a filter in base64", RUN_OCI("seccomp_bpf_data", "AAAA"), "annotations[\"run.oci.seccomp_bpf_data\"]", "not supported", UNSUPPORTED },
+        { "plugins for seccomp", RUN_OCI("seccomp.plugins", "a.so"), "annotations[\"run.oci.seccomp.plugins\"]", "not supported", UNSUPPORTED },
+        { "a relative receiver", RUN_OCI("seccomp.receiver", "a"), "annotations[\"run.oci.seccomp.receiver\"]", "absolute", INVALID },
+        { "a relative output", RUN_OCI("hooks.stdout", "a"), "annotations[\"run.oci.hooks.stdout\"]", "absolute", INVALID },
+        { "a context that is none", RUN_OCI("mount_context_type", "xcontext"), "annotations[\"run.oci.mount_context_type\"]",
+          "found \"xcontext\"", INVALID },
+        { "a cgroup above", RUN_OCI("delegate-cgroup", "a/../.."), "annotations[\"run.oci.delegate-cgroup\"]", "below", INVALID },
+        { "a system call of nobody", ALL("", ",\"annotations\":{\"run.oci.seccomp_fail_unknown_syscall\":\"1\"}",
+          ",\"seccomp\":{\"defaultAction\":\"SCMP_ACT_ALLOW\",\"syscalls\":[{\"names\":[\"read\",\"reed\"],\"action\":\"SCMP_ACT_ERRNO\"}]}", ""),
+          "linux.seccomp.syscalls[0].names[1]", "reed", INVALID },
 
         { "maps without a namespace", LINUX(MAPS), "linux.uidMappings", "\"user\" namespace", INVALID },
         { "a namespace without maps", USERNS("\"sysctl\":{}"), "linux.uidMappings", "at least one range", INVALID },
