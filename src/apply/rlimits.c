@@ -28,13 +28,16 @@ static int set_one(pid_t pid, const struct plan_rlimit *rlimit, struct error *er
         return fail_errno(err, CODE_LAUNCH_FAILED, errno, rlimit->field, "cannot set this limit");
 }
 
-/* Would RLIMIT leave too few descriptors for what is still to do? Lowering it takes no capability, so that can wait for the last moment;
- * raising it cannot. */
-static bool can_wait(pid_t pid, const struct plan_rlimit *rlimit) {
+/* Lowering a limit takes no capability, so that can wait for the last moment; raising it cannot. */
+static bool lowers(pid_t pid, const struct plan_rlimit *rlimit) {
         struct limit now;
 
-        return rlimit->resource == RLIMIT_NOFILE && rlimit->soft < FILES_ON_THE_WAY &&
-               syscall(SYS_prlimit64, pid, RLIMIT_NOFILE, NULL, &now) == 0 && rlimit->hard <= now.hard;
+        return syscall(SYS_prlimit64, pid, rlimit->resource, NULL, &now) == 0 && rlimit->hard <= now.hard;
+}
+
+/* Would RLIMIT leave too few descriptors for what is still to do? */
+static bool can_wait(pid_t pid, const struct plan_rlimit *rlimit) {
+        return rlimit->resource == RLIMIT_NOFILE && rlimit->soft < FILES_ON_THE_WAY && lowers(pid, rlimit);
 }
 
 int rlimits_set_of(pid_t pid, const struct plan_process *process, struct error *err) {
@@ -56,6 +59,27 @@ int rlimits_finish(const struct plan_process *process, struct error *err) {
         for (size_t i = 0; i < process->n_rlimits; i++)
                 if (process->rlimits[i].resource == RLIMIT_NOFILE && process->rlimits[i].soft < FILES_ON_THE_WAY &&
                     (r = set_one(0, &process->rlimits[i], err)) < 0)
+                        return r;
+        return 0;
+}
+
+int rlimits_set_but_processes(const struct plan_process *process, struct error *err) {
+        int r;
+
+        for (size_t i = 0; i < process->n_rlimits; i++) {
+                const struct plan_rlimit *rlimit = &process->rlimits[i];
+
+                if (!can_wait(0, rlimit) && !(rlimit->resource == RLIMIT_NPROC && lowers(0, rlimit)) && (r = set_one(0, rlimit, err)) < 0)
+                        return r;
+        }
+        return 0;
+}
+
+int rlimits_set_processes(const struct plan_process *process, struct error *err) {
+        int r;
+
+        for (size_t i = 0; i < process->n_rlimits; i++)
+                if (process->rlimits[i].resource == RLIMIT_NPROC && (r = set_one(0, &process->rlimits[i], err)) < 0)
                         return r;
         return 0;
 }

@@ -11,6 +11,11 @@
  * too few descriptors ourselves. */
 int rlimits_set(const struct plan_process *process, struct error *err);
 
+/* In two parts, for who forks in between as the payload's user, and is counted for RLIMIT_NPROC as another process of that user: first all
+ * but that one, unless it becomes higher; and then that one, which takes no privilege any more. */
+int rlimits_set_but_processes(const struct plan_process *process, struct error *err);
+int rlimits_set_processes(const struct plan_process *process, struct error *err);
+
 /* The same for PID, a child of ours that is in a user namespace already and can raise nothing itself. */
 int rlimits_set_of(pid_t pid, const struct plan_process *process, struct error *err);
 

@@ -36,6 +36,26 @@ pid_t process_clone(uint64_t flags, int cgroup, int *ret_pidfd) {
         return pid;
 }
 
+_Static_assert(PROCESS_SIBLING == (CLONE_PARENT | SIGCHLD), "linux/sched.h, asm/signal.h");
+
+pid_t process_sibling(void) {
+        pid_t pid = (pid_t)syscall(SYS_clone, PROCESS_SIBLING, NULL, NULL, NULL, NULL);
+
+        return pid < 0 ? -errno : pid;
+}
+
+int process_adopt(pid_t pid, int *ret_pidfd) {
+        _cleanup_close_ int pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
+        siginfo_t info;
+
+        if (pidfd < 0)
+                return -errno;
+        if (waitid((idtype_t)P_PIDFD, (id_t)pidfd, &info, WEXITED | WNOHANG | WNOWAIT) < 0)
+                return -errno;
+        *ret_pidfd = take_fd(&pidfd);
+        return 0;
+}
+
 int process_signal(int pidfd, int signal) {
         return syscall(SYS_pidfd_send_signal, pidfd, signal, NULL, 0) < 0 ? -errno : 0;
 }

@@ -14,6 +14,14 @@
  * Returns the child's pid in the parent, 0 in the child, or a negative errno. The child has no handlers, and the parent's mask. */
 pid_t process_clone(uint64_t flags, int cgroup, int *ret_pidfd);
 
+/* fork(2) that makes a sibling: our parent is its parent (CLONE_PARENT). By clone(2), which seccomp filters let through that know no
+ * clone3(2); a filter must let pass SYS_clone with PROCESS_SIBLING. Returns as process_clone(). */
+#define PROCESS_SIBLING (0x8000u /* CLONE_PARENT */ | 17u /* SIGCHLD */)
+pid_t process_sibling(void);
+
+/* In the parent: takes over PID, which a child says it has made so. -ECHILD when it is no child of ours. */
+int process_adopt(pid_t pid, int *ret_pidfd);
+
 /* Sends SIGNAL (0 probes) by pidfd. 0 or a negative errno; -ESRCH when it is gone and reaped. */
 int process_signal(int pidfd, int signal);
 

@@ -37,12 +37,15 @@ int dialogue_until(struct dialogue *dialogue, enum report until, struct error *e
 
         while (report != until) {
                 _cleanup_close_ int fd = -1;
-                int r = sync_hear(dialogue->socket, &report, &fd, err);
+                pid_t pid = 0;
+                int r = sync_hear(dialogue->socket, &report, &fd, &pid, err);
 
                 if (r < 0)
                         return r;
                 if (report == REPORT_GONE && (until != REPORT_GONE || !dialogue->executing))
                         return died(dialogue->container, err);
+                if (report == REPORT_BORN)
+                        dialogue->born = pid;
                 if (report == REPORT_EXEC)
                         dialogue->executing = true;
                 if (report == REPORT_CONSOLE && (r = take_console(dialogue, &fd, err)) < 0)

@@ -15,6 +15,7 @@ struct dialogue {
         const struct plan_filter *filter;       /* whose listener goes to its listenerPath; NULL: there is none */
         struct arena *arena;                    /* for that */
         pid_t pid;                              /* of the child, on the host */
+        pid_t born;                             /* who said REPORT_BORN, or why there is nobody */
         int console;                            /* -1 until a master came that stays here; the owner closes it */
         bool executing;
 };

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/capability.h>
 #include <linux/close_range.h>
 #include <sched.h>
 #include <signal.h>
@@ -13,6 +14,7 @@
 #include <unistd.h>
 
 #include "apply/affinity.h"
+#include "apply/cgroup_move.h"
 #include "apply/credentials.h"
 #include "apply/idmap.h"
 #include "apply/oom.h"
@@ -36,8 +38,9 @@ struct join {
         struct payload payload;
         uint64_t namespaces;   /* all the container has of its own */
         uint64_t left_to_join; /* those that the child joins */
-        int init;            /* pidfd */
-        int cgroup;          /* directory, or -1 */
+        bool usher;            /* the child is one (see child_main()) */
+        int init;              /* pidfd */
+        int cgroup;            /* directory, or -1 */
 };
 
 /* Every kind that the container made or joined. The kernel refuses to join a user namespace one is in already (setns(2)). */
@@ -52,26 +55,23 @@ static uint64_t namespaces_of(const struct plan_namespaces *namespaces) {
 /* ---- in the child ---- */
 
 static int enter_container(struct join *j, struct error *err) {
-        const struct plan_process *process = j->request->process;
         int r;
 
         if ((r = payload_begin(&j->payload, err)) < 0)
                 return r;
-        if ((!(j->namespaces & CLONE_NEWUSER) && (r = rlimits_set(process, err)) < 0))
+        if (!(j->namespaces & CLONE_NEWUSER) &&
+            (r = j->usher ? rlimits_set_but_processes(j->request->process, err) : rlimits_set(j->request->process, err)) < 0)
                 return r;
         if (j->left_to_join && setns(j->init, (int)j->left_to_join) < 0)
                 return fail_errno(err, CODE_LAUNCH_FAILED, errno, "", "cannot join the container's namespaces");
-        if (j->namespaces & CLONE_NEWUSER) {
-                /* A change of ids makes a process dumpable again (prctl(2)). */
-                if ((r = idmap_become_root(j->request->plan->ids, err)) < 0 || (r = credentials_hide(err)) < 0)
-                        return r;
-        }
-        if (setsid() < 0)
-                return fail_errno(err, CODE_LAUNCH_FAILED, errno, "", "cannot begin a session");
-        return 0;
+        if (!(j->namespaces & CLONE_NEWUSER))
+                return 0;
+        /* A change of ids makes a process dumpable again (prctl(2)). */
+        r = idmap_become_root(j->request->plan->ids, err);
+        return r < 0 ? r : credentials_hide(err);
 }
 
-static int take_terminal(struct join *j, struct error *err) {
+static int make_terminal(struct join *j, int *ret_slave, struct error *err) {
         const struct plan_process *process = j->request->process;
         _cleanup_close_ int master = -1, slave = -1, root = -1;
         int r;
@@ -86,9 +86,55 @@ static int take_terminal(struct join *j, struct error *err) {
                 return r;
         if ((r = sync_report(j->sync.child, REPORT_CONSOLE, master)) < 0)
                 return fail_errno(err, CODE_LAUNCH_FAILED, -r, "process.terminal", "cannot hand over the terminal");
-        return terminal_become(slave, err);
+        *ret_slave = take_fd(&slave);
+        return 0;
 }
 
+/* The usher's last deed: the process that it opened the door for. */
+static int bear(struct join *j, struct error *err) {
+        pid_t pid = process_sibling();
+
+        if (pid == -EAGAIN) {
+                /* We are the one more process that the container's limit has room for. Outside we are not in the way. */
+                sync_report_born(j->sync.child, pid);
+                sync_await(j->sync.child, TOKEN_AGAIN);
+                pid = process_sibling();
+        }
+        if (pid < 0)
+                return fail_errno(err, pid == -EAGAIN ? CODE_RESOURCE_EXHAUSTED : CODE_LAUNCH_FAILED, -pid, "", "cannot make a process in the container");
+        if (pid > 0)
+                _exit(0);
+        sync_report_born(j->sync.child, 0);
+        return 0;
+}
+
+static int become_command(struct join *j, struct error *err) {
+        _cleanup_close_ int slave = -1;
+        int r;
+
+        if ((r = enter_container(j, err)) < 0 || (r = payload_settle(&j->payload, err)) < 0 || (r = make_terminal(j, &slave, err)) < 0)
+                return r;
+        close_fd(&j->init); /* execve(2) could find it, and whoever is inside */
+        if (j->usher && ((r = payload_drop(&j->payload, j->sync.child, err)) < 0 || (r = bear(j, err)) < 0 ||
+                         (r = rlimits_set_processes(j->request->process, err)) < 0))
+                return r;
+        if (setsid() < 0)
+                return fail_errno(err, CODE_LAUNCH_FAILED, errno, "", "cannot begin a session");
+        if (slave >= 0 && (r = terminal_become(slave, err)) < 0)
+                return r;
+        close_fd(&slave);
+
+        /* For rlimits the runtime outside may need to help; it also says when everything of its own is done. */
+        if (!j->usher)
+                (void)sync_report(j->sync.child, REPORT_READY, -1);
+        sync_await(j->sync.child, TOKEN_GO);
+        return j->usher ? payload_execute(&j->payload, j->sync.child, err) : payload_exec(&j->payload, j->sync.child, err);
+}
+
+/* Mostly we are in the container's pid namespace from the first instruction on, where others may look through /proc/PID or trace us. That
+ * we are not dumpable stops them, unless they hold CAP_SYS_PTRACE over the host's user namespace (ptrace(2), "Ptrace access mode checking");
+ * then this is an usher: it stays outside of that pid namespace, where nobody inside has a name for it, joins everything else, gives up
+ * all that the payload does not have, and only then makes the process that can be seen in there. */
 __attribute__((noreturn))
 static void child_main(struct join *j) {
         int needed[] = { j->sync.child, j->init };
@@ -96,20 +142,15 @@ static void child_main(struct join *j) {
         struct error err = { 0 };
         int r;
 
-        /* We are in the container's pid namespace from the first instruction on. Whoever has CAP_SYS_PTRACE there may look through
-         * /proc/PID/fd whatever our dumpable flag says, so what could lead out to the host goes first; our
-         * own once more, because they lie among the preserved ones where fewer of those are open than said. */
+        /* What could lead out to the host goes first; our own once more, because they lie among the preserved ones where fewer of those
+         * are open than said. */
         r = fd_keep_only(3 + j->request->preserve_fds, needed, ELEMENTSOF(needed));
         for (size_t i = 0; i < ELEMENTSOF(ours); i++)
                 close(ours[i]);
         if (r < 0)
                 fail_errno(&err, CODE_LAUNCH_FAILED, -r, "", "cannot close the descriptors that lead to the host");
-        else if (enter_container(j, &err) == 0 && payload_settle(&j->payload, &err) == 0 && take_terminal(j, &err) == 0) {
-                /* For rlimits the runtime outside may need to help; it also says when everything of its own is done. */
-                (void)sync_report(j->sync.child, REPORT_READY, -1);
-                sync_await(j->sync.child, TOKEN_GO);
-                payload_exec(&j->payload, j->sync.child, &err);
-        }
+        else
+                become_command(j, &err);
         sync_report_error(j->sync.child, &err);
         _exit(255);
 }
@@ -128,11 +169,13 @@ static int clone_into(struct join *j, struct joined *joined, struct error *err) 
 
         /* A pid namespace takes in only children made after the call, so this one is the runtime's. An ordinary user needs the rights that
          * the container's user namespace gives for that, so the runtime joins it as well; the child then has it already. */
-        if (first && j->namespaces & CLONE_NEWUSER && geteuid() != 0)
+        if (j->usher)
+                first = 0;
+        else if (first && j->namespaces & CLONE_NEWUSER && geteuid() != 0)
                 first |= CLONE_NEWUSER;
         if (first && setns(j->init, (int)first) < 0)
                 return fail_errno(err, CODE_LAUNCH_FAILED, errno, "", "cannot join the container's pid namespace");
-        j->left_to_join = j->namespaces & ~(first | CLONE_NEWPID);
+        j->left_to_join = j->namespaces & ~first;
         joined->pid = process_clone(0, j->cgroup, &joined->pidfd);
         if (joined->pid == 0)
                 child_main(j);
@@ -147,16 +190,56 @@ static int clone_into(struct join *j, struct joined *joined, struct error *err) 
         prctl(PR_SET_DUMPABLE, dumpable, 0, 0, 0); /* we ourselves are on the host, as before */
         close_fd(&j->sync.child);
         if (joined->pid == -EAGAIN)
-                return fail(err, CODE_RESOURCE_EXHAUSTED, EAGAIN, "linux.resources.pids.limit", "the container's limit on processes is reached: the pids limit leaves no room for another");
+                return fail(err, CODE_RESOURCE_EXHAUSTED, EAGAIN, "linux.resources.pids.limit",
+                            "the container's limit on processes is reached: the pids limit leaves no room for another");
         return joined->pid < 0 ? fail_errno(err, CODE_LAUNCH_FAILED, -joined->pid, "", "cannot make a process in the container") : 0;
 }
 
-/* The child is ready inside; what only we can do for it, and then on to the exec. */
-static int see_off(struct join *j, const struct joined *joined, struct dialogue *dialogue, struct error *err) {
+/* With one process left of its limit, the container has room for the usher or for what it makes. The kernel let the usher in, so its place
+ * is the new process's: both change, and the number is what it was. */
+static int change_places(struct join *j, struct joined *joined, struct dialogue *dialogue, struct error *err) {
+        _cleanup_close_ int own = -1;
         int r;
 
-        if ((r = affinity_finish(joined->pid, j->request->process, err)) < 0 || (r = dialogue_until(dialogue, REPORT_READY, err)) < 0 ||
-            (r = scheduler_set(joined->pid, j->request->process, err)) < 0)
+        if (j->cgroup < 0)
+                return fail(err, CODE_RESOURCE_EXHAUSTED, EAGAIN, "", "the limit on processes is reached: no child can be made");
+        if ((r = cgroup_open_current(&own)) < 0 || (r = cgroup_move(own, joined->pid)) < 0)
+                return fail_errno(err, CODE_LAUNCH_FAILED, -r, "linux.resources.pids.limit", "cannot make room for the process within the limit");
+        sync_tell(j->sync.runtime, TOKEN_AGAIN, 0);
+        if ((r = dialogue_until(dialogue, REPORT_BORN, err)) < 0)
+                return r;
+        r = cgroup_move(j->cgroup, dialogue->born);
+        return r < 0 ? fail_errno(err, CODE_LAUNCH_FAILED, -r, "", "cannot move the process into the container's cgroup") : 0;
+}
+
+/* The usher has done its work: what it made is the command. Somebody inside may have taken hold of that already and speak for it, so only
+ * a child of ours is believed. */
+static int take_over(struct join *j, struct joined *joined, struct dialogue *dialogue, struct error *err) {
+        int r = dialogue_until(dialogue, REPORT_BORN, err), pidfd = -1, status;
+        pid_t usher = joined->pid;
+
+        if (r == 0 && dialogue->born == -EAGAIN)
+                r = change_places(j, joined, dialogue, err);
+        if (r < 0)
+                return r;
+        if (dialogue->born <= 0 || dialogue->born == usher || (r = process_adopt(dialogue->born, &pidfd)) < 0)
+                return fail_errno(err, CODE_LAUNCH_FAILED, r < 0 ? -r : EPROTO, "", "cannot find the process in the container");
+        process_signal(joined->pidfd, SIGKILL); /* the payload's filter may keep it from ending itself */
+        process_reap(joined->pidfd, &status);
+        close_fd(&joined->pidfd);
+        joined->pid = dialogue->pid = dialogue->born;
+        joined->pidfd = pidfd;
+        return 0;
+}
+
+/* The child is ready inside; what only we can do for it, and then on to the exec. */
+static int see_off(struct join *j, struct joined *joined, struct dialogue *dialogue, struct error *err) {
+        int r;
+
+        if ((r = affinity_finish(joined->pid, j->request->process, err)) < 0)
+                return r;
+        r = j->usher ? take_over(j, joined, dialogue, err) : dialogue_until(dialogue, REPORT_READY, err);
+        if (r < 0 || (r = scheduler_set(joined->pid, j->request->process, err)) < 0)
                 return r;
         /* The container's user namespace has no CAP_SYS_RESOURCE over us; its runtime may have. */
         if (j->namespaces & CLONE_NEWUSER && (r = rlimits_set_of(joined->pid, j->request->process, err)) < 0)
@@ -180,7 +263,47 @@ static void abandon(struct joined *joined) {
         joined_close(joined);
 }
 
-int join(struct arena *arena, const struct container *container, int init, const struct join_request *request, struct joined *ret, struct error *err) {
+static bool may_trace(const struct plan_process *process) {
+        return (process->capabilities->bounding | process->capabilities->permitted) >> CAP_SYS_PTRACE & 1;
+}
+
+/* Whose processes see us come, and may they trace us? Those of a joined pid namespace are not known here. In a user namespace of the
+ * container's own nobody has rights over us; where it has the host's pid namespace there is nothing to hide. */
+static bool needs_usher(const struct join *j) {
+        const struct plan_plan *plan = j->request->plan;
+
+        if (j->namespaces & CLONE_NEWUSER || !(j->namespaces & CLONE_NEWPID))
+                return false;
+        return j->container->status.tracers || may_trace(plan->process) || !(plan->namespaces->create & CLONE_NEWPID);
+}
+
+/* A tracer that this command brings in is written down before it is there. */
+static int note_tracer(struct container *container, const struct join_request *request, struct error *err) {
+        if (container->status.tracers || may_trace(request->plan->process) || !may_trace(request->process))
+                return 0;
+        container->status.has |= STATUS_STATUS_HAS_TRACERS;
+        container->status.tracers = true;
+        return container_save(container, err);
+}
+
+static int prepare(struct join *j, struct arena *arena, struct error *err) {
+        const struct join_request *request = j->request;
+        int r;
+
+        j->namespaces = namespaces_of(request->plan->namespaces);
+        payload_prepare(arena, request->plan, request->process, request->filter, &j->payload);
+        activation_tell(arena, &request->activation, &j->payload);
+        j->usher = needs_usher(j);
+        if (j->usher && !payload_may_fork(&j->payload))
+                return fail(err, CODE_CAPABILITY_UNSUPPORTED, EPERM, "linux.seccomp",
+                            "a process of the container may hold CAP_SYS_PTRACE, so that a command can enter it safely only by a fork, which the "
+                            "seccomp filter forbids: allow clone, or set noNewPrivileges");
+        if ((r = join_cgroup_open(j->container, request->cgroup, &j->cgroup, err)) < 0 || (r = sync_open(&j->sync, err)) < 0)
+                return r;
+        return j->usher ? sync_ask_pids(j->sync.runtime, err) : 0;
+}
+
+int join(struct arena *arena, struct container *container, int init, const struct join_request *request, struct joined *ret, struct error *err) {
         struct join j = { .request = request, .container = container, .sync = SYNC_CLOSED, .init = init, .cgroup = -1 };
         struct dialogue dialogue = { .console_socket = request->console_socket, .container = container, .arena = arena, .console = -1,
                                      .filter = request->plan->filter };
@@ -189,10 +312,7 @@ int join(struct arena *arena, const struct container *container, int init, const
 
         if (syscall(SYS_close_range, 3 + request->preserve_fds, ~0u, CLOSE_RANGE_CLOEXEC) < 0)
                 return fail_errno(err, CODE_LAUNCH_FAILED, errno, "", "cannot mark inherited descriptors close-on-exec");
-        j.namespaces = namespaces_of(request->plan->namespaces);
-        payload_prepare(arena, request->plan, request->process, request->filter, &j.payload);
-        activation_tell(arena, &request->activation, &j.payload);
-        if ((r = join_cgroup_open(container, request->cgroup, &j.cgroup, err)) == 0 && (r = sync_open(&j.sync, err)) == 0 && (r = clone_into(&j, &joined, err)) == 0) {
+        if ((r = prepare(&j, arena, err)) == 0 && (r = note_tracer(container, request, err)) == 0 && (r = clone_into(&j, &joined, err)) == 0) {
                 dialogue.socket = j.sync.runtime;
                 dialogue.pid = joined.pid;
                 r = see_off(&j, &joined, &dialogue, err);

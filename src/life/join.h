@@ -1,4 +1,5 @@
-/* exec: one more process in a running container, made with one clone: no double fork, so pids.max 1 is no obstacle beyond the process itself. */
+/* exec: one more process in a running container, made with one clone. Where somebody in there may trace it, with two (an usher, join.c);
+ * in both cases there need be room for one process only. */
 #pragma once
 
 #include <stdbool.h>
@@ -27,7 +28,8 @@ struct joined {
 };
 #define JOINED_NOTHING { .pidfd = -1, .console = -1 }
 
-/* init: pidfd of the container's process. Returns once the program has been executed. */
-int join(struct arena *arena, const struct container *container, int init, const struct join_request *request, struct joined *ret, struct error *err);
+/* init: pidfd of the container's process. CONTAINER is locked unless it is paused; its status is saved when a process comes in that others
+ * have to be protected from. Returns once the program has been executed. */
+int join(struct arena *arena, struct container *container, int init, const struct join_request *request, struct joined *ret, struct error *err);
 void joined_close(struct joined *joined);
 #define _cleanup_joined_ __attribute__((cleanup(joined_close)))

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <sys/personality.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "apply/container_path.h"
@@ -17,9 +18,11 @@
 #include "apply/rootfs.h"
 #include "apply/seccomp.h"
 #include "base/fd.h"
+#include "base/process.h"
 #include "base/signals.h"
 #include "base/str.h"
 #include "life/sync.h"
+#include "plan/filter_verdict.h"
 
 /* execvp(3) without a PATH in the environment would use this; so do runc and crun. */
 static const char default_path[] = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
@@ -187,7 +190,11 @@ static void give_pipes(uint32_t uid) {
                         (void)!fchown(fd, uid, (gid_t)-1);
 }
 
-int payload_exec(struct payload *payload, int sync, struct error *err) {
+bool payload_may_fork(const struct payload *payload) {
+        return !payload->filter || payload->process->no_new_privileges || filter_allows(payload->filter, SYS_clone, PROCESS_SIBLING);
+}
+
+int payload_drop(struct payload *payload, int sync, struct error *err) {
         const struct plan_process *process = payload->process;
         int r;
 
@@ -199,7 +206,7 @@ int payload_exec(struct payload *payload, int sync, struct error *err) {
             (r = memory_policy_set(payload->plan, err)) < 0)
                 return r;
 
-        if (process->uid != 0)
+        if (process->uid != 0 && !process->terminal)
                 give_pipes(process->uid);
 
         /* Without no_new_privs a filter needs CAP_SYS_ADMIN (seccomp(2)), so it goes on while we hold it; with it, last, so that
@@ -208,8 +215,13 @@ int payload_exec(struct payload *payload, int sync, struct error *err) {
                 return r;
         if ((r = credentials_set(process, err)) < 0)
                 return r;
-        if (payload->cwd_later && (r = cwd_enter(process->cwd, err)) < 0)
-                return r;
+        return payload->cwd_later ? cwd_enter(process->cwd, err) : 0;
+}
+
+int payload_execute(struct payload *payload, int sync, struct error *err) {
+        const struct plan_process *process = payload->process;
+        int r;
+
         if (sync_report(sync, REPORT_EXEC, -1) == -EPIPE)
                 _exit(1); /* nobody waits for us any more */
         if ((r = rlimits_finish(process, err)) < 0 || (process->no_new_privileges && (r = load_filter(payload, sync, err)) < 0))
@@ -218,4 +230,10 @@ int payload_exec(struct payload *payload, int sync, struct error *err) {
         execve(payload->program, (char *const *)(uintptr_t)process->args, (char *const *)(uintptr_t)payload->env);
         r = -errno;
         return fail_errno(err, r == -E2BIG ? CODE_CONFIG_INVALID : CODE_EXECUTABLE_UNAVAILABLE, -r, "process.args", "cannot execute `%s`", payload->program);
+}
+
+int payload_exec(struct payload *payload, int sync, struct error *err) {
+        int r = payload_drop(payload, sync, err);
+
+        return r < 0 ? r : payload_execute(payload, sync, err);
 }

@@ -42,6 +42,14 @@ int payload_begin(struct payload *payload, struct error *err);
  * things that only the container's own files can tell. CODE_EXECUTABLE_UNAVAILABLE with the words that engines turn into 126 and 127. */
 int payload_settle(struct payload *payload, struct error *err);
 
-/* Drops to the payload's identity and filter and executes it; returns only on failure. SYNC is told just before (REPORT_EXEC)
- * and gets the seccomp listener, if the filter has one. */
+/* Drops to the payload's labels, identity and capabilities, and puts the filter on where that takes a privilege which goes with them. SYNC
+ * gets the seccomp listener, if the filter has one. */
+int payload_drop(struct payload *payload, int sync, struct error *err);
+/* Executes the program; returns only on failure. Needs no privilege, and may be called in a process that was forked after
+ * payload_drop(). SYNC is told just before (REPORT_EXEC), and gets the listener of a filter that comes now. */
+int payload_execute(struct payload *payload, int sync, struct error *err);
+/* Both. */
 int payload_exec(struct payload *payload, int sync, struct error *err);
+
+/* Does a process go on being able to fork after payload_drop(), as far as the filter is concerned? */
+bool payload_may_fork(const struct payload *payload);

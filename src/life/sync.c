@@ -2,6 +2,7 @@
 #include "life/sync.h"
 
 #include <errno.h>
+#include <stddef.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -9,7 +10,7 @@
 #include "base/fd.h"
 
 struct tell { int32_t token; int32_t pid; };
-struct hear { int32_t report; struct error error; };
+struct hear { int32_t report; int32_t why_not; struct error error; };
 
 int sync_open(struct sync *ret, struct error *err) {
         int ends[2];
@@ -63,7 +64,13 @@ static int send_report(int child, const struct hear *message, size_t size, int f
 int sync_report(int child, enum report report, int fd) {
         const struct hear message = { .report = report };
 
-        return send_report(child, &message, sizeof message.report, fd);
+        return send_report(child, &message, offsetof(struct hear, error), fd);
+}
+
+int sync_report_born(int child, int why_not) {
+        const struct hear message = { .report = REPORT_BORN, .why_not = why_not };
+
+        return send_report(child, &message, offsetof(struct hear, error), -1);
 }
 
 void sync_report_error(int child, const struct error *err) {
@@ -73,19 +80,43 @@ void sync_report_error(int child, const struct error *err) {
         (void)!write(child, &message, sizeof message);
 }
 
-int sync_hear(int runtime, enum report *ret, int *ret_fd, struct error *err) {
-        union { char space[CMSG_SPACE(sizeof(int))]; struct cmsghdr align; } control = { 0 };
+int sync_ask_pids(int runtime, struct error *err) {
+        const int yes = 1;
+
+        if (setsockopt(runtime, SOL_SOCKET, SO_PASSCRED, &yes, sizeof yes) < 0)
+                return fail_errno(err, CODE_LAUNCH_FAILED, errno, "", "cannot ask who speaks on the socket to the child");
+        return 0;
+}
+
+/* What came with a message: a descriptor, and since sync_ask_pids() the sender (unix(7)). */
+static void take_control(struct msghdr *header, int *ret_fd, pid_t *ret_pid) {
+        for (struct cmsghdr *c = CMSG_FIRSTHDR(header); c; c = CMSG_NXTHDR(header, c)) {
+                struct ucred sender;
+
+                if (c->cmsg_level != SOL_SOCKET)
+                        continue;
+                if (c->cmsg_type == SCM_RIGHTS)
+                        memcpy(ret_fd, CMSG_DATA(c), sizeof *ret_fd);
+                if (c->cmsg_type == SCM_CREDENTIALS) {
+                        memcpy(&sender, CMSG_DATA(c), sizeof sender);
+                        *ret_pid = sender.pid;
+                }
+        }
+}
+
+int sync_hear(int runtime, enum report *ret, int *ret_fd, pid_t *ret_pid, struct error *err) {
+        union { char space[CMSG_SPACE(sizeof(int)) + CMSG_SPACE(sizeof(struct ucred))]; struct cmsghdr align; } control = { 0 };
         struct hear message = { 0 };
         struct iovec iov = { .iov_base = &message, .iov_len = sizeof message };
-        struct msghdr header = { .msg_iov = &iov, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof control };
-        struct cmsghdr *rights;
+        struct msghdr header;
         ssize_t n;
 
         /* A child that ends with a token unread resets the socket. The kernel tells that once, before what the child had said
          * (net/core/datagram.c, __skb_recv_datagram), and its last word is what we are here for. */
-        do
+        do {
+                header = (struct msghdr){ .msg_iov = &iov, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof control };
                 n = recvmsg(runtime, &header, MSG_CMSG_CLOEXEC);
-        while (n < 0 && (errno == EINTR || errno == ECONNRESET));
+        } while (n < 0 && (errno == EINTR || errno == ECONNRESET));
         *ret_fd = -1;
         if (n < 0)
                 return fail_errno(err, CODE_LAUNCH_FAILED, errno, "", "cannot hear from the child");
@@ -93,10 +124,10 @@ int sync_hear(int runtime, enum report *ret, int *ret_fd, struct error *err) {
                 *ret = REPORT_GONE;
                 return 0;
         }
-        rights = CMSG_FIRSTHDR(&header);
-        if (rights && rights->cmsg_level == SOL_SOCKET && rights->cmsg_type == SCM_RIGHTS)
-                memcpy(ret_fd, CMSG_DATA(rights), sizeof *ret_fd);
+        take_control(&header, ret_fd, ret_pid);
         *ret = (enum report)message.report;
+        if (message.why_not < 0)
+                *ret_pid = message.why_not;
         if (message.report == REPORT_ERROR) {
                 *err = message.error;
                 return -(err->errnum ? err->errnum : EIO);

@@ -14,11 +14,13 @@ enum token {
         TOKEN_MAPPED = 1, /* the id maps are written */
         TOKEN_HOOKED,     /* what happens outside between namespaces and mounts (devices, hooks) has happened; carries the host's pid */
         TOKEN_GO,         /* everything outside is in place: go on to the payload */
+        TOKEN_AGAIN,      /* there is room for one more process now */
 };
 
 enum report {
         REPORT_ERROR = 1,
         REPORT_NAMESPACES, /* joined and made; waits for TOKEN_HOOKED */
+        REPORT_BORN,       /* from the process that goes on in the child's place; or from the child, with why there is none: awaits TOKEN_AGAIN */
         REPORT_CONSOLE,    /* carries the terminal's master */
         REPORT_LISTENER,   /* carries the seccomp notify descriptor */
         REPORT_READY,      /* set up; waits for TOKEN_GO and, after `create`, for `start` */
@@ -35,11 +37,15 @@ void sync_close(struct sync *sync);
 
 /* The runtime's side. A child that is gone already is no failure here: its last report says why. */
 void sync_tell(int runtime, enum token token, pid_t pid);
-/* Waits for the next report. ret_fd: the descriptor it carried, or -1. REPORT_ERROR: its errno is returned, ERR is the child's. */
-int sync_hear(int runtime, enum report *ret, int *ret_fd, struct error *err);
+/* Of what is sent from now on sync_hear() can tell who sent it. */
+int sync_ask_pids(int runtime, struct error *err);
+/* Waits for the next report. ret_fd: the descriptor it carried, or -1. ret_pid: of REPORT_BORN, the pid of who sent it, as the kernel has it,
+ * or a negative errno. REPORT_ERROR: its errno is returned, ERR is the child's. */
+int sync_hear(int runtime, enum report *ret, int *ret_fd, pid_t *ret_pid, struct error *err);
 
 /* The child's side. */
 int sync_report(int child, enum report report, int fd);
+int sync_report_born(int child, int why_not);
 void sync_report_error(int child, const struct error *err);
 /* Ends the process when the runtime is gone. Returns the pid that came along. */
 pid_t sync_await(int child, enum token token);

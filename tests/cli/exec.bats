@@ -296,6 +296,72 @@ in_box() {
         printed 4 # init, sh, ls, wc
 }
 
+# Where processes of the container may trace others, exec is two clones.
+traced() {
+        running '.process.capabilities |= map_values(. + ["CAP_SYS_PTRACE"])'" | ${1:-.}"
+}
+
+@test "in a container with CAP_SYS_PTRACE exec is what it is elsewhere: status, user, limits, session" {
+        traced '.process.user = {uid: 0, gid: 7, additionalGids: [8, 9], umask: 63} | .process.rlimits = [{type: "RLIMIT_NOFILE", soft: 77, hard: 88}]'
+        in_box --user 4321:4 --env A=b box sh -c 'id -u; id -g; umask; ulimit -n; pwd; echo $A
+                set -- $(cat /proc/self/stat); [ $5 = $$ ] && [ $6 = $$ ] && echo leader; grep -E "^(Groups|CapEff|NoNewPrivs)" /proc/self/status | tr "\t" " "'
+        printed "$(printf '%s\n' 4321 4 0077 77 / b leader 'Groups: 8 9 ' 'CapEff: 0000000000000000' 'NoNewPrivs: 1')"
+        in_box box sh -c 'exit 7'
+        [ "$status" -eq 7 ]
+        in_box box sh -c 'kill -KILL $$'
+        [ "$status" -eq 137 ]
+        in_box box /bin/nope
+        failed 255 '/bin/nope'
+        in_box box sh -c 'ls -d /proc/[0-9]* | wc -l'
+        printed 4
+        in_box --detach --pid-file "$BATS_TEST_TMPDIR/pid" box sleep 99
+        succeeded
+        [ "$(tr '\0' ' ' <"/proc/$(<"$BATS_TEST_TMPDIR/pid")/cmdline")" = "sleep 99 " ]
+        [ "$(grep ^0:: "/proc/$(<"$BATS_TEST_TMPDIR/pid")/cgroup")" = 0::/box ]
+}
+
+@test "there a user's limit of processes counts the command as one" {
+        traced '.process.rlimits = [{type: "RLIMIT_NPROC", soft: 1, hard: 1}]'
+        in_box --user 54321 box sh -c 'ulimit -u; ulimit -Hu'
+        printed $'1\n1'
+}
+
+@test "there a terminal, preserved descriptors and a filter work" {
+        traced '.process.noNewPrivileges = false | .linux.seccomp = {defaultAction: "SCMP_ACT_ALLOW",
+                syscalls: [{names: ["mkdir", "mkdirat"], action: "SCMP_ACT_ERRNO", errnoRet: 95}]}'
+        detached "$BATS_TEST_DIRNAME/terminal" -- "$SAGE_RUNTIME" --root "$ROOT" exec --tty --user 1000:5 box sh -c 'tty; stat -c %u $(tty); echo >/dev/tty && echo has'
+        succeeded
+        said /dev/pts/
+        said 1000
+        said has
+        in_box box mkdir /dev/shm/x
+        failed 1 'not supported'
+        echo three >"$BATS_TEST_TMPDIR/three"
+        output=$("$SAGE_RUNTIME" --root "$ROOT" exec --preserve-fds 1 box sh -c 'cat <&3; ls /proc/self/fd | wc -l' 3<"$BATS_TEST_TMPDIR/three" 5</etc/passwd)
+        [ "$output" = $'three\n5' ]
+}
+
+@test "there a filter that forbids forks, and that only CAP_SYS_ADMIN may load, keeps every command out, by name" {
+        traced '.process.noNewPrivileges = false | .linux.seccomp = {defaultAction: "SCMP_ACT_ALLOW",
+                syscalls: [{names: ["clone"], action: "SCMP_ACT_ERRNO"}]}'
+        in_box box true
+        failed 255 linux.seccomp clone
+        in_box --no-new-privs box /bin/true
+        succeeded
+}
+
+@test "who comes in with CAP_SYS_PTRACE is kept from those who come later" {
+        running
+        in_box box true
+        succeeded
+        ! grep -q tracers "$ROOT/box/status.json"
+        in_box --cap CAP_SYS_PTRACE box true
+        succeeded
+        grep -q '"tracers":true' "$ROOT/box/status.json"
+        in_box box true
+        succeeded
+}
+
 @test "--cgroup may not lead out of the container's own" {
         running
         in_box --cgroup ../.. box true

@@ -1,7 +1,8 @@
-/* kill_at_every_call RUNTIME ROOT BUNDLE: kills the runtime with SIGKILL before each of the system calls that create, run, start, exec and
+/* kill_at_every_call RUNTIME ROOT BUNDLE [USHER]...: kills the runtime with SIGKILL before each of the system calls that create, run, start, exec and
  * delete make, one after the other. After each, `list` must succeed, and `delete --force` must leave nothing: no state, no cgroup, no
- * mount, no process. The same for the process that create, run and exec make in the container, up to its program's exec: there the runtime
- * must also end by itself, and leave nothing where it says that it failed. Prints TAP.
+ * mount, no process. The same for the process that create, run and exec make in the container, up to its program's exec, and, where that is
+ * an usher (the USHERs are among create, run and exec), for the one that it makes: there the runtime must also end by itself, and leave
+ * nothing where it says that it failed. Prints TAP.
  *
  * Needs ptrace(2), root, a cgroup v2 view, an empty --root, and a bundle whose program waits. Only the runtime itself is traced: its child
  * goes on as fast as it can, as it does when somebody kills the runtime. */
@@ -30,16 +31,19 @@ static int failures;
 /* What a command needs to be there before, and itself. NULL: ends the list. */
 static const struct command {
         const char *name, *before[6], *words[6];
-        bool child;
+        int generation; /* 0: the runtime is killed, 1: its child, 2: what that makes */
 } commands[] = {
         { "create", { NULL }, { "create", "--bundle", "", ID, NULL } },
         { "run", { NULL }, { "run", "--detach", "--bundle", "", ID, NULL } },
         { "start", { "create", "--bundle", "", ID, NULL }, { "start", ID, NULL } },
         { "exec", { "run", "--detach", "--bundle", "", ID, NULL }, { "exec", ID, "true", NULL } },
         { "delete", { "create", "--bundle", "", ID, NULL }, { "delete", "--force", ID, NULL } },
-        { "the child of create", { NULL }, { "create", "--bundle", "", ID, NULL }, true },
-        { "the child of run", { NULL }, { "run", "--detach", "--bundle", "", ID, NULL }, true },
-        { "the child of exec", { "run", "--detach", "--bundle", "", ID, NULL }, { "exec", "--detach", ID, "true", NULL }, true },
+        { "the child of create", { NULL }, { "create", "--bundle", "", ID, NULL }, 1 },
+        { "the child of run", { NULL }, { "run", "--detach", "--bundle", "", ID, NULL }, 1 },
+        { "the child of exec", { "run", "--detach", "--bundle", "", ID, NULL }, { "exec", "--detach", ID, "true", NULL }, 1 },
+        { "what an usher of create made", { NULL }, { "create", "--bundle", "", ID, NULL }, 2 },
+        { "what an usher of run made", { NULL }, { "run", "--detach", "--bundle", "", ID, NULL }, 2 },
+        { "what an usher of exec made", { "run", "--detach", "--bundle", "", ID, NULL }, { "exec", "--detach", ID, "true", NULL }, 2 },
 };
 
 static void not_here(const char *why) {
@@ -104,7 +108,7 @@ static pid_t start_traced(const char *const *words) {
                 become(words, true);
         if (waitpid(pid, &status, 0) != pid || !WIFSTOPPED(status))
                 not_here("cannot trace");
-        ptrace(PTRACE_SETOPTIONS, pid, NULL, PTRACE_O_TRACESYSGOOD | PTRACE_O_TRACEEXEC | PTRACE_O_TRACEFORK | PTRACE_O_EXITKILL);
+        ptrace(PTRACE_SETOPTIONS, pid, NULL, PTRACE_O_TRACESYSGOOD | PTRACE_O_TRACEEXEC | PTRACE_O_TRACEFORK | PTRACE_O_TRACECLONE | PTRACE_O_EXITKILL);
         return pid;
 }
 
@@ -112,16 +116,21 @@ static bool is_event(int status, int event) {
         return status >> 8 == (SIGTRAP | event << 8);
 }
 
-/* Lets RUNTIME go on, untraced, once it has made a process, and returns that one, stopped. -1: it made none. */
-static pid_t first_child_of(pid_t traced) {
+/* Lets TRACED go on, untraced, once it has made a process, and returns that one, stopped. -1: it made none,
+ * or, UNTIL_EXEC, became another program before. */
+static pid_t first_child_of(pid_t traced, bool until_exec) {
         unsigned long child;
         int status, deliver = 0;
 
         for (;;) {
                 if (ptrace(PTRACE_CONT, traced, NULL, deliver) < 0 || waitpid(traced, &status, 0) != traced || !WIFSTOPPED(status))
                         return -1;
-                if (is_event(status, PTRACE_EVENT_FORK))
+                if (is_event(status, PTRACE_EVENT_FORK) || is_event(status, PTRACE_EVENT_CLONE))
                         break;
+                if (until_exec && is_event(status, PTRACE_EVENT_EXEC)) {
+                        ptrace(PTRACE_DETACH, traced, NULL, NULL);
+                        return -1;
+                }
                 deliver = WSTOPSIG(status) == SIGTRAP ? 0 : WSTOPSIG(status);
         }
         ptrace(PTRACE_GETEVENTMSG, traced, NULL, &child);
@@ -154,7 +163,7 @@ static bool killed_before(pid_t pid, int n, bool until_exec) {
                         ptrace(PTRACE_DETACH, pid, NULL, NULL);
                         return false;
                 }
-                if (is_event(status, PTRACE_EVENT_FORK)) { /* its children are none of ours */
+                if (is_event(status, PTRACE_EVENT_FORK) || is_event(status, PTRACE_EVENT_CLONE)) { /* its children are none of ours */
                         unsigned long child;
 
                         ptrace(PTRACE_GETEVENTMSG, pid, NULL, &child);
@@ -238,9 +247,14 @@ static void check(const char *command, int n, int mounts_before) {
 
 /* The child of the command in its place. An exec that fails leaves its container. */
 static bool child_killed_before(const struct command *command, int n) {
-        pid_t pid = start_traced(command->words), child = first_child_of(pid);
-        bool killed = child > 0 && killed_before(child, n, true);
-        int status = status_of(pid);
+        pid_t pid = start_traced(command->words), child = first_child_of(pid, false);
+        bool killed;
+        int status;
+
+        if (command->generation == 2 && child > 0)
+                child = first_child_of(child, true);
+        killed = child > 0 && killed_before(child, n, true);
+        status = status_of(pid);
 
         if (status < 0)
                 complain(command->name, n, "the runtime does not notice", "");
@@ -259,18 +273,24 @@ static int kill_everywhere(const struct command *command) {
                         complain(command->name, n, "cannot prepare for it", "");
                         return n;
                 }
-                killed = command->child ? child_killed_before(command, n) : killed_before(start_traced(command->words), n, false);
+                killed = command->generation ? child_killed_before(command, n) : killed_before(start_traced(command->words), n, false);
                 check(command->name, n, mounts_before);
                 if (!killed || failures > FAILURES_MAX)
                         return n - 1;
         }
 }
 
+static bool is_among(const char *word, char *const *words) {
+        while (*words && strcmp(word, *words) != 0)
+                words++;
+        return *words;
+}
+
 int main(int argc, char **argv) {
         const int n = sizeof commands / sizeof *commands;
-        int failed = 0;
+        int failed = 0, number = 0;
 
-        if (argc != 4)
+        if (argc < 4)
                 return 2;
         runtime = argv[1];
         root = argv[2];
@@ -278,15 +298,17 @@ int main(int argc, char **argv) {
         if (prctl(PR_SET_CHILD_SUBREAPER, 1) < 0 || geteuid() != 0 || access("/sys/fs/cgroup/cgroup.procs", W_OK) < 0)
                 not_here("needs root and a cgroup v2 view");
         setvbuf(stdout, NULL, _IOLBF, 0);
-        printf("1..%d\n", n);
+        printf("1..%d\n", n - 3 + argc - 4);
         for (int i = 0; i < n; i++) {
                 int calls;
 
+                if (commands[i].generation == 2 && !is_among(commands[i].words[0], argv + 4))
+                        continue;
                 failures = 0;
                 calls = kill_everywhere(&commands[i]);
                 printf("%sok %d - %s, killed before each of its %d system calls, leaves nothing that delete --force does not take\n",
-                       failures ? "not " : "", i + 1, commands[i].name, calls);
-                failed |= failures > 0 || calls < 20;
+                       failures ? "not " : "", ++number, commands[i].name, calls);
+                failed |= failures > 0 || calls < (commands[i].generation < 2 ? 20 : 4);
         }
         return failed;
 }

@@ -11,11 +11,18 @@
 #include "filter_machine.h"
 #include "filter_profile.h"
 #include "plan/filter_build.h"
+#include "plan/filter_verdict.h"
 #include "plan/filter_emit.h"
 
 #include <cmocka.h>
 
 #define FLAG(name) OCI_SECCOMP_FLAG_SECCOMP_FILTER_FLAG_##name
+
+#if defined(__x86_64__)
+#define OWN_ARCH AUDIT_ARCH_X86_64
+#else
+#define OWN_ARCH AUDIT_ARCH_AARCH64
+#endif
 
 static struct arena arena;
 
@@ -245,6 +252,29 @@ static void jumps_reach_at_every_distance(void **state) {
                 }
 }
 
+/* On this machine's own architecture, for every call and a few arguments. */
+static void what_a_filter_would_say_is_told_without_asking_the_kernel(void **state) {
+        static const uint64_t arguments[] = { 0, 17, 0x8011, 0x7e020000, UINT64_MAX };
+        struct oci_seccomp *profile = engine_default();
+        struct filter_program program;
+        struct error err;
+        unsigned allowed = 0;
+
+        (void)state;
+        assert_int_equal(filter_build(&arena, profile, &program, &err), 0);
+        for (int number = 0; number < 500; number++)
+                for (size_t i = 0; i < ELEMENTSOF(arguments); i++) {
+                        const struct seccomp_data data = { .nr = number, .arch = OWN_ARCH, .args = { arguments[i] } };
+                        bool expected = filter_run(program.instructions, program.count, &data).verdict == SECCOMP_RET_ALLOW;
+
+                        assert_int_equal(filter_allows(&program, number, arguments[i]), expected);
+                        allowed += expected;
+                }
+        assert_in_range(allowed, 100, 2400);
+        program.count = 1; /* has no end */
+        assert_false(filter_allows(&program, 0, 0));
+}
+
 static double now_us(void) {
         struct timespec t;
 
@@ -286,6 +316,7 @@ int main(void) {
                 cmocka_unit_test_teardown(flags_are_the_profiles_or_the_default, free_arena),
                 cmocka_unit_test_teardown(jumps_reach_however_far, free_arena),
                 cmocka_unit_test_teardown(jumps_reach_at_every_distance, free_arena),
+                cmocka_unit_test_teardown(what_a_filter_would_say_is_told_without_asking_the_kernel, free_arena),
                 cmocka_unit_test_teardown(an_engines_default_profile_is_short_and_mostly_by_number, free_arena),
         };
 

@@ -112,6 +112,27 @@ def test_exec_into_a_container_without_room_for_a_process_fails_and_leaves_it_ru
     assert len(container.cgroup().processes()) == 1
 
 
+def test_exec_needs_room_for_one_process_only_also_where_it_takes_an_usher(vm):
+    container = vm.container("/bin/sleep", "1000")
+    container.add_capabilities("CAP_SYS_PTRACE")
+    container.resources["pids"] = {"limit": 2}
+    container.launch()
+    for _ in range(20):
+        container.exec("/bin/cat", "/proc/self/cgroup").must_print("0::/\n")
+    assert container.cgroup().read("pids.current") == "1"
+    container.exec("/bin/sh", "-c", "true | true; echo survived").must_fail()  # its own fork is one too many
+    assert len(container.cgroup().processes()) == 1
+
+
+def test_exec_with_an_usher_fails_without_room_for_a_process(vm):
+    container = vm.container("/bin/sleep", "1000")
+    container.add_capabilities("CAP_SYS_PTRACE")
+    container.resources["pids"] = {"limit": 1}
+    container.launch()
+    container.exec("/bin/true").must_fail()
+    assert len(container.cgroup().processes()) == 1
+
+
 def test_a_cgroup_file_that_does_not_exist_fails_the_launch_and_leaves_nothing(vm):
     container = vm.container("/bin/true")
     container.resources["unified"] = {"bogus.max": "1"}
