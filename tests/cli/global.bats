@@ -32,7 +32,7 @@ one_line() {
         local name
         detached runtime --help
         succeeded
-        for name in create start run exec kill delete state list ps pause resume update events spec features plan check; do
+        for name in create start run exec kill delete state list ps pause resume update mounts events spec features plan check; do
                 grep -Eq "^ +$name " <<<"$output" || { echo "no $name"; return 1; }
                 "$SAGE_RUNTIME" "$name" --help | grep -q "^usage: sage-runtime $name" || { echo "no help for $name"; return 1; }
         done

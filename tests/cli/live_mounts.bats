@@ -1,0 +1,180 @@
+# mounts: those of a container that is there already.
+load helpers
+
+FILE=$BATS_TEST_TMPDIR/mounts.json
+
+# running [FILTER]: a container whose /work is a tmpfs, with what the jq FILTER changes.
+running() {
+        bundle sleep 100
+        mkdir "$BUNDLE/rootfs/work"
+        config '.mounts += [{destination: "/work", type: "tmpfs", source: "tmpfs", options: ["mode=777"]}]'
+        [ $# -eq 0 ] || config "$1"
+        chmod 755 "$BATS_RUN_TMPDIR" "$BATS_RUN_TMPDIR"/test "$BATS_TEST_TMPDIR" "$BUNDLE"
+        create box
+        start box
+}
+
+# mounts add|remove MOUNT...: each as jq writes an object.
+mounts() {
+        local what=$1
+        shift
+        jq -n "[$(IFS=,; echo "$*")]" >"$FILE"
+        detached runtime mounts "$what" box "$FILE"
+}
+
+mountinfo() {
+        detached runtime exec box cat /proc/self/mountinfo
+}
+
+shared() {
+        mkdir -p "$BATS_TEST_TMPDIR/shared"
+        echo here >"$BATS_TEST_TMPDIR/shared/file"
+        SHARED="{destination: \"/work/shared\", type: \"bind\", source: \"$BATS_TEST_TMPDIR/shared\", options: [\"bind\", \"ro\"]}"
+}
+
+@test "a directory of the host's and a tmpfs come and go, and the host sees none of it" {
+        local before
+        shared
+        running
+        before=$(cat /proc/self/mountinfo)
+        mounts add "$SHARED" '{destination: "/work/shm", type: "tmpfs", source: "mine", options: ["size=64k", "nosuid", "ro"]}'
+        printed ''
+        detached runtime exec box sh -c 'cat /work/shared/file; touch /work/shared/new /work/shm/new'
+        failed 1 here 'shared/new: Read-only' 'shm/new: Read-only'
+        mountinfo
+        grep -Eq ' / /work/shm ro,nosuid.* - tmpfs mine .*size=64k' <<<"$output"
+        [ "$before" = "$(cat /proc/self/mountinfo)" ]
+        mounts remove "$SHARED" '{destination: "/work/shm"}'
+        printed ''
+        mountinfo
+        [[ $output != *shared* && $output != *mine* ]]
+        detached runtime exec box ls /work/shared
+        printed ''
+}
+
+@test "a file can be bound, and read from stdin what is to be mounted" {
+        running
+        mount_from_stdin() {
+                printf '[{"destination": "/work/name", "source": "/etc/hostname", "options": ["bind"]}]' | runtime mounts add box -
+        }
+        detached mount_from_stdin
+        printed ''
+        detached runtime exec box cat /work/name
+        printed "$(cat /etc/hostname)"
+        mounts remove '{destination: "/work/name"}'
+        printed ''
+}
+
+@test "in a user namespace, too: its root may not reach the source, and the new file system is the namespace's" {
+        shared
+        running '.linux.namespaces += [{type: "user"}]
+                | .linux.uidMappings = [{containerID: 0, hostID: 100000, size: 65536}] | .linux.gidMappings = .linux.uidMappings'
+        chmod 700 "$BATS_TEST_TMPDIR"
+        mounts add "$SHARED" '{destination: "/work/t", type: "tmpfs", source: "tmpfs"}'
+        printed ''
+        detached runtime exec box sh -c 'cat /work/shared/file; touch /work/t/new; ls -n /work/t/new | cut -c1-30'
+        said here
+        said ' 0        0'
+        mounts remove "$SHARED" '{destination: "/work/t"}'
+        printed ''
+}
+
+@test "mounts of a container that waits for start, and of one that is paused" {
+        shared
+        bundle sleep 100
+        config '.mounts += [{destination: "/work", type: "tmpfs", source: "tmpfs"}]'
+        create box
+        mounts add "$SHARED"
+        printed ''
+        start box
+        detached runtime exec box cat /work/shared/file
+        printed here
+        detached runtime pause box
+        mounts remove "$SHARED"
+        printed ''
+        detached runtime resume box
+}
+
+@test "of several mounts all are made, or none" {
+        shared
+        running
+        mountinfo
+        local before=$output
+        mounts add "$SHARED" '{destination: "/work/t", type: "tmpfs", source: "t"}' '{destination: "/work/u", type: "tmpfs", options: ["size=nonsense"]}'
+        failed 1 'mounts[2]' nonsense
+        mountinfo
+        printed "$before"
+        mounts add "$SHARED"
+        mounts remove "$SHARED" '{destination: "/work/none"}'
+        failed 1 'mounts[1]' /work/none
+        detached runtime exec box cat /work/shared/file
+        printed here
+}
+
+# Whoever controls the container's files swaps symlinks while root works on a path in it.
+@test "a symlink in the container leads nowhere else: add stays below its root, remove follows none" {
+        local masked
+        shared
+        running
+        detached runtime exec box sh -c 'ln -s /../../../../../../../../../../tmp /work/out; ln -s /proc /work/p; ln -s / /work/root'
+        mounts add "{destination: \"/work/out/sage-cli-$$\", type: \"bind\", source: \"$BATS_TEST_TMPDIR/shared\", options: [\"bind\"]}"
+        [ ! -e "/tmp/sage-cli-$$" ]
+        mountinfo
+        masked=$(grep -c /proc/ <<<"$output")
+        mounts remove '{destination: "/work/p/kcore"}'
+        failed 1 'mounts[0]' symlink
+        mounts remove '{destination: "/work/root/proc/kcore"}'
+        failed 1 'mounts[0]' symlink
+        mounts remove '{destination: "/work/shared/../../proc/.."}'
+        failed 1 'mounts[0]'
+        mountinfo
+        [ "$(grep -c /proc/ <<<"$output")" -eq "$masked" ]
+}
+
+@test "what cannot be mounted from outside is refused by its field" {
+        running
+        refused() {
+                mounts add "$1"
+                failed 1 "$2" "$3"
+        }
+        table refused <<-'ROWS'
+		{destination: "/work/p", type: "proc", source: "proc"} => mounts[0].type => proc
+		{destination: "/work/c", type: "cgroup", source: "cgroup"} => mounts[0].type => cgroup
+		{destination: "/work/l", source: "/etc/localtime", options: ["bind", "copy-symlink"]} => mounts[0].options => copy-symlink
+		{destination: "/", type: "tmpfs"} => mounts[0].destination => root
+		{destination: "/work/n", source: "/nowhere", options: ["bind"]} => mounts[0] => /nowhere
+		{destination: "/work/n", type: "tmpfs", options: ["nonsense=1"]} => mounts[0] => nonsense
+		{destination: 7} => mounts[0].destination => string
+		{source: "/"} => mounts[0].destination => mounts.json
+	ROWS
+}
+
+@test "the file is one array, and an unknown word or container is told" {
+        local text
+        running
+        for text in '{}' '[] , "x": 1' '[] []' '' '[' 'null' '{"mounts": []}'; do
+                echo "$text" >"$FILE"
+                detached runtime mounts add box "$FILE"
+                failed 1 mounts.json
+        done
+        echo '[]' >"$FILE"
+        detached runtime mounts add box "$FILE"
+        printed ''
+        detached runtime mounts change box "$FILE"
+        failed 1 'add or remove' change
+        detached runtime mounts add box
+        failed 1 usage
+        detached runtime mounts add nobox "$FILE"
+        failed 1 'does not exist'
+        detached runtime mounts add box /nowhere/file
+        failed 1 /nowhere/file
+}
+
+@test "a container that has ended has no mounts to change" {
+        bundle true
+        create box
+        start box
+        wait_until has_status box stopped
+        mounts add '{destination: "/work", type: "tmpfs"}'
+        failed 1 'container not running'
+}
