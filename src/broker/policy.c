@@ -21,10 +21,28 @@ enum {
 
 /* IANA, "Service Name and Transport Protocol Port Number Registry": where clients do not begin with TLS, so that a tunnel, which begins
  * with TLS or ends, can never work. Better told when the policy is written than by a reset. Sorted, for reading. */
-static const struct { uint16_t port; const char *service; } plain_ports[] = {
-        { 21, "FTP" },     { 22, "SSH" },     { 23, "Telnet" },  { 25, "SMTP" },     { 53, "DNS" },   { 110, "POP3" },
-        { 111, "RPC" },    { 119, "NNTP" },   { 135, "RPC" },    { 139, "NetBIOS" }, { 143, "IMAP" }, { 389, "LDAP" },
-        { 445, "SMB" },    { 587, "SMTP" },   { 3306, "MySQL" }, { 3389, "RDP" },    { 5900, "VNC" }, { 9418, "git://" },
+static const struct {
+        uint16_t port;
+        const char *service;
+} plain_ports[] = {
+        { 21, "FTP" },
+        { 22, "SSH" },
+        { 23, "Telnet" },
+        { 25, "SMTP" },
+        { 53, "DNS" },
+        { 110, "POP3" },
+        { 111, "RPC" },
+        { 119, "NNTP" },
+        { 135, "RPC" },
+        { 139, "NetBIOS" },
+        { 143, "IMAP" },
+        { 389, "LDAP" },
+        { 445, "SMB" },
+        { 587, "SMTP" },
+        { 3306, "MySQL" },
+        { 3389, "RDP" },
+        { 5900, "VNC" },
+        { 9418, "git://" },
 };
 
 /* ABSENT, or the very list DEFAULTS. */
@@ -73,8 +91,8 @@ static int check_unrestricted(const struct sage_network *network, struct error *
         if (r < 0)
                 return r;
         if (!(network->has & SAGE_NETWORK_HAS_DENY_PRIVATE_NETWORKS) || network->deny_private_networks)
-                return INVALID("deny_private_networks",
-                        "mode unrestricted reaches private networks: say so with deny_private_networks false");
+                return INVALID(
+                        "deny_private_networks", "mode unrestricted reaches private networks: say so with deny_private_networks false");
         if (!IS_DEFAULT(network, allowed_schemes, default_schemes))
                 return INVALID("allowed_schemes", text);
         if (network->has & SAGE_NETWORK_HAS_MAX_WALL_TIME_SECONDS && network->max_wall_time_seconds != DEFAULT_WALL_TIME)
@@ -87,6 +105,8 @@ static int check_unrestricted(const struct sage_network *network, struct error *
                 return INVALID("max_connections", text);
         if (network->allow_ech)
                 return INVALID("allow_ech", text);
+        if (network->n_nat64_prefixes)
+                return INVALID("nat64_prefixes", text);
         return 0;
 }
 
@@ -119,34 +139,11 @@ static int compile_ports(struct arena *arena, const struct sage_network *network
                 for (size_t k = 0; k < ELEMENTSOF(plain_ports); k++) {
                         snprintf(where, sizeof where, "allowed_ports[%zu]", i);
                         if (ports[i] == plain_ports[k].port)
-                                return INVALID(where, "port %u is %s, which does not begin with TLS, and tunnels carry TLS only: use https "
-                                        "instead, or leave the port out", ports[i], plain_ports[k].service);
+                                return INVALID(where,
+                                        "port %u is %s, which does not begin with TLS, and tunnels carry TLS only: use https "
+                                        "instead, or leave the port out",
+                                        ports[i], plain_ports[k].service);
                 }
-        return 0;
-}
-
-static int compile_pattern(const char *text, const char *where, struct host_pattern *ret, struct error *err) {
-        const char *rest = str_after(text, "*."), *host = rest ? rest : text;
-        struct host_pattern pattern = { .subdomains = rest };
-        enum refusal refusal;
-        char literal[64];
-
-        for (const char *p = text; *p; p++)
-                if ((unsigned char)*p >= 0x80)
-                        return INVALID(where, "names of other scripts are written in ASCII, beginning with xn--; found \"%s\"", text);
-        /* Sage writes IPv6 addresses bare. */
-        if (host[0] != '[' && strchr(host, ':')) {
-                snprintf(literal, sizeof literal, "[%.60s]", host);
-                host = literal;
-        }
-        refusal = authority_parse_host(host, strlen(host), &pattern.host);
-        if (host == literal && refusal)
-                return INVALID(where, "expected a host without a port (ports go to allowed_ports), found \"%s\"", text);
-        if (refusal)
-                return INVALID(where, "expected a host name, *.name or an IP address, found \"%s\": %s", text, refusal_row(refusal)->text);
-        if (pattern.subdomains && pattern.host.kind != HOST_NAME)
-                return INVALID(where, "expected a name behind *., found \"%s\": addresses have no subdomains", text);
-        *ret = pattern;
         return 0;
 }
 
@@ -157,7 +154,7 @@ static int compile_hosts(struct arena *arena, const struct sage_network *network
 
         for (size_t i = 0; i < network->n_allowed_hosts; i++) {
                 snprintf(where, sizeof where, "allowed_hosts[%zu]", i);
-                if ((r = compile_pattern(network->allowed_hosts[i], where, &hosts[i], err)) < 0)
+                if ((r = host_pattern_parse(network->allowed_hosts[i], where, &hosts[i], err)) < 0)
                         return r;
         }
         policy->hosts = hosts;
@@ -174,8 +171,8 @@ static int compile_proxy(const struct sage_network *network, struct policy *poli
         size_t n;
 
         if (policy->mode == SAGE_NETWORK_MODE_ALLOWLIST)
-                return !network->proxy_url ? 0 :
-                        INVALID("proxy_url", "mode allowlist connects directly: set mode to proxy, or leave this out");
+                return !network->proxy_url ? 0
+                                           : INVALID("proxy_url", "mode allowlist connects directly: set mode to proxy, or leave this out");
         if (!network->proxy_url)
                 return INVALID("proxy_url", "mode proxy needs the URL of an HTTP or HTTPS proxy, such as http://127.0.0.1:8080");
         https = str_after(network->proxy_url, "https://");
@@ -193,14 +190,53 @@ static int compile_proxy(const struct sage_network *network, struct policy *poli
         return 0;
 }
 
+/* RFC 6052, 2.2: the lengths of a prefix; bits 64 to 71 are zero, and so is what lies behind the prefix. */
+static int compile_nat64_prefix(const char *text, const char *where, struct address_prefix *ret, struct error *err) {
+        static const char expected[] = "expected an IPv6 prefix of 32, 40, 48, 56, 64 or 96 bits, such as 2001:db8:64::/96, found \"%s\"";
+        const char *slash = strchr(text, '/');
+        struct address_prefix prefix = { 0 };
+        struct authority a;
+        char literal[64];
+        uint64_t bits;
+
+        if (!slash || snprintf(literal, sizeof literal, "[%.*s]", (int)(slash - text), text) >= (int)sizeof literal ||
+                authority_parse_host(literal, strlen(literal), &a) != REFUSAL_NONE || !a.address.v6 ||
+                str_to_u64(slash + 1, 96, &bits) < 0 || bits < 32 || bits % 8 != 0 || (bits > 64 && bits != 96))
+                return INVALID(where, expected, text);
+        memcpy(prefix.base, a.address.bytes, sizeof prefix.base);
+        prefix.bits = (uint8_t)bits;
+        for (size_t i = bits / 8; i < sizeof prefix.base; i++)
+                if (prefix.base[i])
+                        return INVALID(where, "bits behind the prefix are not zero in \"%s\"", text);
+        if (prefix.base[8])
+                return INVALID(where, "bits 64 to 71 are not zero in \"%s\" (RFC 6052)", text);
+        *ret = prefix;
+        return 0;
+}
+
+static int compile_nat64(struct arena *arena, const struct sage_network *network, struct policy *policy, struct error *err) {
+        struct address_prefix *prefixes = arena_array(arena, struct address_prefix, network->n_nat64_prefixes);
+        char where[64];
+        int r;
+
+        for (size_t i = 0; i < network->n_nat64_prefixes; i++) {
+                snprintf(where, sizeof where, "nat64_prefixes[%zu]", i);
+                if ((r = compile_nat64_prefix(network->nat64_prefixes[i], where, &prefixes[i], err)) < 0)
+                        return r;
+        }
+        policy->nat64 = prefixes;
+        policy->n_nat64 = network->n_nat64_prefixes;
+        return 0;
+}
+
 static int compile_limits(const struct sage_network *network, struct policy *policy, struct error *err) {
         double seconds = network->has & SAGE_NETWORK_HAS_MAX_WALL_TIME_SECONDS ? network->max_wall_time_seconds : DEFAULT_WALL_TIME;
 
         if (!(seconds > 0))
                 return INVALID("max_wall_time_seconds", "expected more than 0");
         policy->wall_time_ms = seconds < 0.001 ? 1 : (uint64_t)(seconds * 1000);
-        policy->max_request_body_bytes =
-                network->has & SAGE_NETWORK_HAS_MAX_REQUEST_BODY_BYTES ? network->max_request_body_bytes : DEFAULT_REQUEST_BODY;
+        policy->max_request_body_bytes = network->has & SAGE_NETWORK_HAS_MAX_REQUEST_BODY_BYTES ? network->max_request_body_bytes
+                                                                                                : DEFAULT_REQUEST_BODY;
         policy->max_response_bytes = network->has & SAGE_NETWORK_HAS_MAX_RESPONSE_BYTES ? network->max_response_bytes : DEFAULT_RESPONSE;
         policy->max_connections = network->has & SAGE_NETWORK_HAS_MAX_CONNECTIONS ? network->max_connections : DEFAULT_CONNECTIONS;
         return 0;
@@ -221,7 +257,7 @@ int policy_compile(struct arena *arena, const struct sage_network *network, stru
         else if (r == 0 && (r = compile_proxy(network, &policy, err)) == 0)
                 r = compile_hosts(arena, network, &policy, err);
         if (r < 0 || (r = compile_schemes(network, &policy, err)) < 0 || (r = compile_ports(arena, network, &policy, err)) < 0 ||
-            (r = compile_limits(network, &policy, err)) < 0)
+                (r = compile_nat64(arena, network, &policy, err)) < 0 || (r = compile_limits(network, &policy, err)) < 0)
                 return r;
         *ret = policy;
         return 0;
@@ -238,19 +274,9 @@ int policy_load(struct arena *arena, const char *what, const char *text, size_t 
         return policy_compile(arena, &network, ret, err);
 }
 
-/* At the boundary of a label: notexample.com is no subdomain of example.com. */
-static bool pattern_matches(const struct host_pattern *pattern, const struct authority *authority) {
-        size_t n = strlen(authority->host), suffix = strlen(pattern->host.host);
-
-        if (!pattern->subdomains)
-                return authority_equal_host(&pattern->host, authority);
-        return authority->kind == HOST_NAME && n > suffix + 1 && authority->host[n - suffix - 1] == '.' &&
-                streq(authority->host + n - suffix, pattern->host.host);
-}
-
 static bool allows_host(const struct policy *policy, const struct authority *authority) {
         for (size_t i = 0; i < policy->n_hosts; i++)
-                if (pattern_matches(&policy->hosts[i], authority))
+                if (host_pattern_matches(&policy->hosts[i], authority))
                         return true;
         return policy->n_hosts == 0 && policy->mode == SAGE_NETWORK_MODE_PROXY;
 }
@@ -267,6 +293,9 @@ enum refusal policy_decide(const struct policy *policy, const struct authority *
                 return REFUSAL_NONE;
         if (policy->mode != SAGE_NETWORK_MODE_ALLOWLIST && policy->mode != SAGE_NETWORK_MODE_PROXY)
                 return REFUSAL_POLICY_MODE;
+        /* On whatever port: what else listens there would be asked by the proxy itself. */
+        if (policy->mode == SAGE_NETWORK_MODE_PROXY && authority_equal_host(&policy->proxy, authority))
+                return REFUSAL_POLICY_UPSTREAM;
         if (!allows_host(policy, authority))
                 return REFUSAL_POLICY_HOST;
         if (!allows_port(policy, authority->port))

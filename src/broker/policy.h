@@ -4,12 +4,8 @@
 #include "base/arena.h"
 #include "base/error.h"
 #include "broker/authority.h"
+#include "broker/pattern.h"
 #include "spec/sage-network.h"
-
-struct host_pattern {
-        bool subdomains; /* "*.example.com": those of the host, without itself */
-        struct authority host;
-};
 
 struct policy {
         enum sage_network_mode mode;
@@ -20,9 +16,11 @@ struct policy {
         bool http, https;
         bool deny_private;
         bool allow_ech;
-        bool proxy_tls;         /* mode proxy: the upstream is spoken to in TLS */
-        struct authority proxy; /* mode proxy */
-        uint64_t wall_time_ms;  /* of one connection, as the next three */
+        bool proxy_tls;                     /* mode proxy: the upstream is spoken to in TLS */
+        struct authority proxy;             /* mode proxy */
+        const struct address_prefix *nat64; /* the operator's NAT64 beside the well-known one (address.h) */
+        size_t n_nat64;
+        uint64_t wall_time_ms; /* of one connection, as the next three */
         uint64_t max_request_body_bytes;
         uint64_t max_response_bytes;
         uint32_t max_connections; /* at a time */

@@ -1,7 +1,7 @@
 /* sage.sandbox.network: what it may say, and what it decides. */
 #include "unit.h"
 
-#include "broker/policy.h"
+#include "broker/vet.h"
 
 static struct arena arena;
 static struct error err;
@@ -151,14 +151,65 @@ static void hosts_are_names_or_addresses(void **state) {
                 { HOSTS("[\"0x7f.1\"]"), "allowed_hosts[0]", "IPv4" },
                 { HOSTS("[\"[a]\"]"), "allowed_hosts[0]", "brackets" },
                 { HOSTS("[\"fe80::1%eth0\"]"), "allowed_hosts[0]", "" },
-                { HOSTS("[\"b\xc3\xbc" "cher.example\"]"), "allowed_hosts[0]", "xn--" },
-                { HOSTS("[\"*.b\xc3\xbc" "cher.example\"]"), "allowed_hosts[0]", "xn--" },
+                { HOSTS("[\"a_\xc3\xbc.example\"]"), "allowed_hosts[0]", "" },
+                { HOSTS("[\"\xe2\x84\x80.example\"]"), "allowed_hosts[0]", "" },                     /* U+2100, which maps to a/c */
+                { HOSTS("[\"\xef\xbc\x91.2.3.4\"]"), "allowed_hosts[0]", "" },                        /* fullwidth 1 */
+                { HOSTS("[\"\xc2\xad\"]"), "allowed_hosts[0]", "" },                                   /* soft hyphen: nothing is left */
+                { HOSTS("[\"*\xe3\x80\x82" "example\"]"), "allowed_hosts[0]", "" },                     /* an ideographic dot behind * */
+                { HOSTS("[\"\xcd\xb8.example\"]"), "allowed_hosts[0]", "" },                           /* U+0378, unassigned */
                 { HOSTS("[\"a\\u0000.example\"]"), "allowed_hosts[0]", "" },
                 { HOSTS("[1]"), "allowed_hosts[0]", "" },
         };
 
         (void)state;
         check_refused(rows, ELEMENTSOF(rows));
+}
+
+static void names_of_other_scripts_become_ascii_once(void **state) {
+        static const struct { const char *text, *host; bool subdomains; } rows[] = {
+                { "b\xc3\xbc" "cher.example", "xn--bcher-kva.example", false },
+                { "*.B\xc3\x9c" "CHER.Example.", "xn--bcher-kva.example", true },
+                { "bu\xcc\x88" "cher.example", "xn--bcher-kva.example", false },       /* u and U+0308 */
+                { "fa\xc3\x9f.example", "xn--fa-hia.example", false },                /* IDNA2008 keeps the sharp s */
+                { "a\xe3\x80\x82" "b\xc3\xbc.example", "a.xn--b-eha.example", false }, /* U+3002, a dot to UTS 46 */
+                { "XN--BCHER-KVA.example", "xn--bcher-kva.example", false },
+        };
+
+        (void)state;
+        for (size_t i = 0; i < ELEMENTSOF(rows); i++) {
+                char text[160];
+                struct policy policy;
+
+                snprintf(text, sizeof text, HOSTS("[\"%s\"]"), rows[i].text);
+                policy = loaded(text);
+                assert_string_equal(policy.hosts[0].host.host, rows[i].host);
+                assert_int_equal(policy.hosts[0].subdomains, rows[i].subdomains);
+        }
+}
+
+static void prefixes_of_nat64_are_prefixes(void **state) {
+        static const struct refused rows[] = {
+                { ALLOW("\"nat64_prefixes\":[\"2001:db8::\"]"), "nat64_prefixes[0]", "expected an IPv6 prefix" },
+                { ALLOW("\"nat64_prefixes\":[\"2001:db8::/96\",\"2001:db8::/95\"]"), "nat64_prefixes[1]", "expected an IPv6 prefix" },
+                { ALLOW("\"nat64_prefixes\":[\"2001:db8::/72\"]"), "nat64_prefixes[0]", "expected an IPv6 prefix" },
+                { ALLOW("\"nat64_prefixes\":[\"2001:db8::/24\"]"), "nat64_prefixes[0]", "expected an IPv6 prefix" },
+                { ALLOW("\"nat64_prefixes\":[\"2001:db8::/128\"]"), "nat64_prefixes[0]", "expected an IPv6 prefix" },
+                { ALLOW("\"nat64_prefixes\":[\"10.0.0.0/32\"]"), "nat64_prefixes[0]", "expected an IPv6 prefix" },
+                { ALLOW("\"nat64_prefixes\":[\"::ffff:10.0.0.0/96\"]"), "nat64_prefixes[0]", "expected an IPv6 prefix" },
+                { ALLOW("\"nat64_prefixes\":[\"\"]"), "nat64_prefixes[0]", "expected an IPv6 prefix" },
+                { ALLOW("\"nat64_prefixes\":[\"2001:db8:0:0:0:0:0:1/96\"]"), "nat64_prefixes[0]", "behind the prefix" },
+                { ALLOW("\"nat64_prefixes\":[\"2001:db8:0:0:100::/96\"]"), "nat64_prefixes[0]", "64 to 71" },
+                { OPEN("\"nat64_prefixes\":[\"2001:db8::/96\"]"), "nat64_prefixes", "unrestricted" },
+        };
+        struct policy policy;
+
+        (void)state;
+        check_refused(rows, ELEMENTSOF(rows));
+        policy = loaded(ALLOW("\"nat64_prefixes\":[\"2001:db8:64::/96\",\"2001:DB8::/32\"]"));
+        assert_int_equal(policy.n_nat64, 2);
+        assert_int_equal(policy.nat64[0].bits, 96);
+        assert_int_equal(policy.nat64[0].base[5], 0x64);
+        assert_int_equal(policy.nat64[1].bits, 32);
 }
 
 static void an_upstream_is_an_origin(void **state) {
@@ -268,6 +319,7 @@ static void a_destination_is_allowed_or_told_why_not(void **state) {
         static const char *const plain[] = { "http a:8080", "", "https a:8080", "policy.scheme", "http a", "policy.port", NULL };
         static const char *const any[] = {
                 "https whatever.example", "", "https 192.0.2.7", "", "https a:8443", "policy.port", "http a", "policy.scheme",
+                "https p", "policy.upstream", "https P.:1", "policy.upstream", "https p.example", "",
                 NULL,
         };
         static const char *const some[] = { "https a", "", "https b", "policy.host", NULL };
@@ -291,6 +343,50 @@ static void a_destination_is_allowed_or_told_why_not(void **state) {
         check_decisions(&policy, nothing);
         policy = loaded("{\"mode\":\"unrestricted\",\"deny_private_networks\":false}");
         check_decisions(&policy, everything);
+}
+
+static struct addresses addresses(const char *const *texts) {
+        struct addresses list = { 0 };
+
+        for (; *texts; texts++) {
+                struct authority a;
+
+                assert_int_equal(authority_parse_host(*texts, strlen(*texts), &a), REFUSAL_NONE);
+                list.list[list.n++] = a.address;
+        }
+        return list;
+}
+
+static void one_bad_address_refuses_them_all(void **state) {
+        static const char public[] = "93.184.216.34", other[] = "[2606:2800::1]";
+        static const struct { const char *texts[4]; uint32_t own; const char *code, *refused; } rows[] = {
+                { { public, other }, 0, "", "" },
+                { { NULL }, 0, "dns.no_address", "" },
+                { { public, other, "10.0.0.1" }, 0, "dns.non_global_answer", "10.0.0.1" },
+                { { "[::ffff:127.0.0.1]", public }, 0, "dns.non_global_answer", "127.0.0.1" },
+                { { public, "198.18.0.1" }, 0, "dns.fake_ip", "198.18.0.1" },
+                { { public, other }, 2, "dns.non_global_answer", "2606:2800::1" },
+                { { public, "[2606:64::a00:1]" }, 0, "dns.non_global_answer", "2606:64::a00:1" },
+                { { public, "[2606:64::808:808]" }, 0, "", "" },
+                { { public, "192.0.32.8" }, 0, "policy.upstream", "192.0.32.8" },
+        };
+        struct addresses upstream = addresses((const char *[]){ "192.0.32.8", NULL });
+        struct policy policy = loaded(ALLOW("\"nat64_prefixes\":[\"2606:64::/96\"]")), lax = loaded(ALLOW("\"deny_private_networks\":false"));
+
+        (void)state;
+        for (size_t i = 0; i < ELEMENTSOF(rows); i++) {
+                struct addresses list = addresses(rows[i].texts);
+                struct vetting vetting = vet(&policy, HOST_NAME, &list, rows[i].own, &upstream);
+
+                if (!streq(refusal_row(vetting.refusal)->code, rows[i].code) ||
+                    (rows[i].refused[0] && !streq(address_print(&vetting.address).text, rows[i].refused))) {
+                        print_error("row %zu: %s %s\n", i, refusal_row(vetting.refusal)->code, address_print(&vetting.address).text);
+                        abort();
+                }
+        }
+        upstream = addresses((const char *[]){ "127.0.0.1", NULL });
+        assert_string_equal(refusal_row(vet(&lax, HOST_ADDRESS, &upstream, 0, &upstream).refusal)->code, "policy.upstream");
+        assert_int_equal(vet(&lax, HOST_ADDRESS, &upstream, 1, NULL).refusal, REFUSAL_NONE);
 }
 
 static void addresses_and_bodies_are_decided_by_it_too(void **state) {
@@ -331,9 +427,12 @@ int main(void) {
                 TEST(members_have_their_ranges),
                 TEST(ports_that_never_speak_tls_first_are_told),
                 TEST(hosts_are_names_or_addresses),
+                TEST(names_of_other_scripts_become_ascii_once),
+                TEST(prefixes_of_nat64_are_prefixes),
                 TEST(an_upstream_is_an_origin),
                 TEST(defaults_are_sages),
                 TEST(a_destination_is_allowed_or_told_why_not),
+                TEST(one_bad_address_refuses_them_all),
                 TEST(addresses_and_bodies_are_decided_by_it_too),
         };
 
