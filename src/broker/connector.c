@@ -13,30 +13,33 @@ void connector_begin(struct connector *c, const struct addresses *addresses, uin
         *c = (struct connector){ .addresses = addresses, .port = port, .error = EHOSTUNREACH, .wake_ns = UINT64_MAX };
 }
 
-static socklen_t socket_address(const struct address *a, uint16_t port, struct sockaddr_storage *ret) {
-        struct sockaddr_in *v4 = (struct sockaddr_in *)ret;
-        struct sockaddr_in6 *v6 = (struct sockaddr_in6 *)ret;
+union socket_address {
+        struct sockaddr any;
+        struct sockaddr_in v4;
+        struct sockaddr_in6 v6;
+};
 
+static socklen_t socket_address(const struct address *a, uint16_t port, union socket_address *ret) {
         if (a->v6) {
-                *v6 = (struct sockaddr_in6){ .sin6_family = AF_INET6, .sin6_port = htons(port) };
-                memcpy(&v6->sin6_addr, a->bytes, 16);
-                return sizeof *v6;
+                ret->v6 = (struct sockaddr_in6){ .sin6_family = AF_INET6, .sin6_port = htons(port) };
+                memcpy(&ret->v6.sin6_addr, a->bytes, 16);
+                return sizeof ret->v6;
         }
-        *v4 = (struct sockaddr_in){ .sin_family = AF_INET, .sin_port = htons(port) };
-        memcpy(&v4->sin_addr, a->bytes, 4);
-        return sizeof *v4;
+        ret->v4 = (struct sockaddr_in){ .sin_family = AF_INET, .sin_port = htons(port) };
+        memcpy(&ret->v4.sin_addr, a->bytes, 4);
+        return sizeof ret->v4;
 }
 
 /* A new socket on its way to ADDRESS, or a negative errno. */
 static int launch(const struct address *a, uint16_t port) {
-        struct sockaddr_storage address = { 0 };
+        union socket_address address;
         socklen_t size = socket_address(a, port, &address);
         const int on = 1;
-        _cleanup_close_ int fd = socket(address.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, IPPROTO_TCP);
+        _cleanup_close_ int fd = socket(address.any.sa_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, IPPROTO_TCP);
 
         if (fd < 0 || setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on) < 0)
                 return -errno;
-        if (connect(fd, (struct sockaddr *)&address, size) < 0 && errno != EINPROGRESS)
+        if (connect(fd, &address.any, size) < 0 && errno != EINPROGRESS)
                 return errno == EAGAIN ? -EADDRNOTAVAIL : -errno; /* ip(7): no free local port */
         return take_fd(&fd);
 }

@@ -36,6 +36,10 @@ struct dialer {
  * What is open is the front's from here on; the front closes what it does not need in lockdown_front(). */
 int dialer_start(const struct dialer_options *options, struct dialer *ret, struct error *err);
 
+/* Waits until the dialer has locked itself down, or reports why it could not. lockdown_front() does so, after its own part: the two go on at
+ * the same time. Before, the socket is not to be used. */
+int dialer_await(const struct dialer *dialer, struct error *err);
+
 /* Asks for a connection. tag: the caller's own, not in use; the answer bears it. deadline_ns: CLOCK_MONOTONIC, when all of this must be
  * over; the TLS program of an https:// upstream is killed then even when the tunnel stands, since the connection has the same deadline.
  * 0, -EAGAIN when the socket is full (EPOLLOUT tells when to try again), or -EPIPE when the dialer is gone. */

@@ -12,7 +12,9 @@ static int free_arena(void **state) {
         return 0;
 }
 
-static int load(const char *text, struct policy *ret) { return policy_load(&arena, "test", text, strlen(text), ret, &err); }
+static int load(const char *text, struct policy *ret) {
+        return policy_load(&arena, "test", text, strlen(text), ret, &err);
+}
 
 static struct policy loaded(const char *text) {
         struct policy policy;
@@ -25,7 +27,9 @@ static struct policy loaded(const char *text) {
 }
 
 /* The text of each refusal holds TELLS. */
-struct refused { const char *text, *where, *tells; };
+struct refused {
+        const char *text, *where, *tells;
+};
 
 static void check_refused(const struct refused *rows, size_t n) {
         for (size_t i = 0; i < n; i++) {
@@ -33,7 +37,7 @@ static void check_refused(const struct refused *rows, size_t n) {
 
                 err = (struct error){ 0 };
                 if (load(rows[i].text, &policy) < 0 && err.code == CODE_NETWORK_POLICY_INVALID && streq(err.where, rows[i].where) &&
-                    strstr(err.text, rows[i].tells) && policy.n_hosts == 77)
+                        strstr(err.text, rows[i].tells) && policy.n_hosts == 77)
                         continue;
                 print_error("%s\ncode %d, %s: %s\n", rows[i].text, err.code, err.where, err.text);
                 abort();
@@ -152,11 +156,13 @@ static void hosts_are_names_or_addresses(void **state) {
                 { HOSTS("[\"[a]\"]"), "allowed_hosts[0]", "brackets" },
                 { HOSTS("[\"fe80::1%eth0\"]"), "allowed_hosts[0]", "" },
                 { HOSTS("[\"a_\xc3\xbc.example\"]"), "allowed_hosts[0]", "" },
-                { HOSTS("[\"\xe2\x84\x80.example\"]"), "allowed_hosts[0]", "" },                     /* U+2100, which maps to a/c */
-                { HOSTS("[\"\xef\xbc\x91.2.3.4\"]"), "allowed_hosts[0]", "" },                        /* fullwidth 1 */
-                { HOSTS("[\"\xc2\xad\"]"), "allowed_hosts[0]", "" },                                   /* soft hyphen: nothing is left */
-                { HOSTS("[\"*\xe3\x80\x82" "example\"]"), "allowed_hosts[0]", "" },                     /* an ideographic dot behind * */
-                { HOSTS("[\"\xcd\xb8.example\"]"), "allowed_hosts[0]", "" },                           /* U+0378, unassigned */
+                { HOSTS("[\"\xe2\x84\x80.example\"]"), "allowed_hosts[0]", "" }, /* U+2100, which maps to a/c */
+                { HOSTS("[\"\xef\xbc\x91.2.3.4\"]"), "allowed_hosts[0]", "" },   /* fullwidth 1 */
+                { HOSTS("[\"\xc2\xad\"]"), "allowed_hosts[0]", "" },             /* soft hyphen: nothing is left */
+                { HOSTS("[\"*\xe3\x80\x82"
+                        "example\"]"),
+                        "allowed_hosts[0]", "" },                            /* an ideographic dot behind * */
+                { HOSTS("[\"\xcd\xb8.example\"]"), "allowed_hosts[0]", "" }, /* U+0378, unassigned */
                 { HOSTS("[\"a\\u0000.example\"]"), "allowed_hosts[0]", "" },
                 { HOSTS("[1]"), "allowed_hosts[0]", "" },
         };
@@ -166,12 +172,23 @@ static void hosts_are_names_or_addresses(void **state) {
 }
 
 static void names_of_other_scripts_become_ascii_once(void **state) {
-        static const struct { const char *text, *host; bool subdomains; } rows[] = {
-                { "b\xc3\xbc" "cher.example", "xn--bcher-kva.example", false },
-                { "*.B\xc3\x9c" "CHER.Example.", "xn--bcher-kva.example", true },
-                { "bu\xcc\x88" "cher.example", "xn--bcher-kva.example", false },       /* u and U+0308 */
-                { "fa\xc3\x9f.example", "xn--fa-hia.example", false },                /* IDNA2008 keeps the sharp s */
-                { "a\xe3\x80\x82" "b\xc3\xbc.example", "a.xn--b-eha.example", false }, /* U+3002, a dot to UTS 46 */
+        static const struct {
+                const char *text, *host;
+                bool subdomains;
+        } rows[] = {
+                { "b\xc3\xbc"
+                  "cher.example",
+                        "xn--bcher-kva.example", false },
+                { "*.B\xc3\x9c"
+                  "CHER.Example.",
+                        "xn--bcher-kva.example", true },
+                { "bu\xcc\x88"
+                  "cher.example",
+                        "xn--bcher-kva.example", false },              /* u and U+0308 */
+                { "fa\xc3\x9f.example", "xn--fa-hia.example", false }, /* IDNA2008 keeps the sharp s */
+                { "a\xe3\x80\x82"
+                  "b\xc3\xbc.example",
+                        "a.xn--b-eha.example", false }, /* U+3002, a dot to UTS 46 */
                 { "XN--BCHER-KVA.example", "xn--bcher-kva.example", false },
         };
 
@@ -228,7 +245,11 @@ static void an_upstream_is_an_origin(void **state) {
                 { PROXY("http://127.1:80"), "proxy_url", "IPv4" },
                 { PROXY("http://p_q:80"), "proxy_url", "labels" },
         };
-        static const struct { const char *text, *host; unsigned port; bool tls; } good[] = {
+        static const struct {
+                const char *text, *host;
+                unsigned port;
+                bool tls;
+        } good[] = {
                 { PROXY("http://127.0.0.1:8080"), "127.0.0.1", 8080, false },
                 { PROXY("http://Proxy.corp./"), "proxy.corp", 80, false },
                 { PROXY("https://proxy.corp"), "proxy.corp", 443, true },
@@ -247,7 +268,8 @@ static void an_upstream_is_an_origin(void **state) {
 }
 
 static void defaults_are_sages(void **state) {
-        static const char whole[] = "{\"mode\":\"allowlist\",\"proxy_url\":null,\"allowed_hosts\":[\"a\"],\"allowed_ports\":[],"
+        static const char whole[] =
+                "{\"mode\":\"allowlist\",\"proxy_url\":null,\"allowed_hosts\":[\"a\"],\"allowed_ports\":[],"
                 "\"allowed_schemes\":[\"https\"],\"allowed_methods\":[\"GET\",\"HEAD\"],"
                 "\"allowed_request_headers\":[\"accept\",\"content-type\",\"user-agent\"],"
                 "\"allow_listen\":false,\"deny_private_networks\":true,\"max_redirects\":5,\"max_request_body_bytes\":1048576,"
@@ -268,8 +290,8 @@ static void defaults_are_sages(void **state) {
                 assert_int_equal(policy.max_connections, 64);
         }
         policy = loaded(ALLOW("\"max_wall_time_seconds\":0.0001,\"max_request_body_bytes\":0,\"max_response_bytes\":9223372036854775807,"
-                "\"max_connections\":7,\"allow_ech\":true,\"deny_private_networks\":false,"
-                "\"allowed_schemes\":[\"http\",\"https\",\"http\"]"));
+                              "\"max_connections\":7,\"allow_ech\":true,\"deny_private_networks\":false,"
+                              "\"allowed_schemes\":[\"http\",\"https\",\"http\"]"));
         assert_int_equal(policy.wall_time_ms, 1);
         assert_int_equal(policy.max_request_body_bytes, 0);
         assert_int_equal(policy.max_response_bytes, INT64_MAX);
@@ -279,7 +301,7 @@ static void defaults_are_sages(void **state) {
         assert_int_equal(loaded("{}").mode, SAGE_NETWORK_MODE_NONE);
         assert_int_equal(loaded("{\"mode\":\"none\",\"allowed_hosts\":[],\"allowed_ports\":[]}").mode, SAGE_NETWORK_MODE_NONE);
         policy = loaded(OPEN("\"max_redirects\":5,\"max_wall_time_seconds\":30,\"max_request_body_bytes\":1048576,"
-                "\"max_response_bytes\":10485760,\"max_connections\":64,\"allowed_schemes\":[\"https\"]"));
+                             "\"max_response_bytes\":10485760,\"max_connections\":64,\"allowed_schemes\":[\"https\"]"));
         assert_int_equal(policy.mode, SAGE_NETWORK_MODE_UNRESTRICTED);
 }
 
@@ -299,27 +321,83 @@ static void check_decisions(const struct policy *policy, const char *const *rows
 
 static void a_destination_is_allowed_or_told_why_not(void **state) {
         static const char *const listed[] = {
-                "https example.com", "",                     "https EXAMPLE.com.:443", "",
-                "http example.com", "",                      "https example.com:80", "",
-                "https www.example.com", "policy.host",      "https notexample.com", "policy.host",
-                "https npmjs.org", "policy.host",            "https registry.npmjs.org", "",
-                "https a.b.NPMJS.org.", "",                  "https notnpmjs.org", "policy.host",
-                "https xnpmjs.org", "policy.host",           "https npmjs.org.evil.example", "policy.host",
-                "https x.npmjs.orgs", "policy.host",         "https example.com:8443", "policy.port",
-                "https evil.example:22", "policy.host",      "https 192.0.2.1", "",
-                "https 192.0.2.2", "policy.host",            "https [::ffff:192.0.2.1]", "",
-                "https [2001:DB8:0::1]", "",                 "https [2001:db8::2]", "policy.host",
-                "https 93.184.216.34", "policy.host",        "https localhost", "policy.host",
-                "https com", "policy.host",                  NULL,
+                "https example.com",
+                "",
+                "https EXAMPLE.com.:443",
+                "",
+                "http example.com",
+                "",
+                "https example.com:80",
+                "",
+                "https www.example.com",
+                "policy.host",
+                "https notexample.com",
+                "policy.host",
+                "https npmjs.org",
+                "policy.host",
+                "https registry.npmjs.org",
+                "",
+                "https a.b.NPMJS.org.",
+                "",
+                "https notnpmjs.org",
+                "policy.host",
+                "https xnpmjs.org",
+                "policy.host",
+                "https npmjs.org.evil.example",
+                "policy.host",
+                "https x.npmjs.orgs",
+                "policy.host",
+                "https example.com:8443",
+                "policy.port",
+                "https evil.example:22",
+                "policy.host",
+                "https 192.0.2.1",
+                "",
+                "https 192.0.2.2",
+                "policy.host",
+                "https [::ffff:192.0.2.1]",
+                "",
+                "https [2001:DB8:0::1]",
+                "",
+                "https [2001:db8::2]",
+                "policy.host",
+                "https 93.184.216.34",
+                "policy.host",
+                "https localhost",
+                "policy.host",
+                "https com",
+                "policy.host",
+                NULL,
         };
         static const char *const secure[] = {
-                "https a", "", "http a", "policy.scheme", "http a:443", "policy.scheme", "http b", "policy.host",
-                "http a:81", "policy.port", NULL,
+                "https a",
+                "",
+                "http a",
+                "policy.scheme",
+                "http a:443",
+                "policy.scheme",
+                "http b",
+                "policy.host",
+                "http a:81",
+                "policy.port",
+                NULL,
         };
         static const char *const plain[] = { "http a:8080", "", "https a:8080", "policy.scheme", "http a", "policy.port", NULL };
         static const char *const any[] = {
-                "https whatever.example", "", "https 192.0.2.7", "", "https a:8443", "policy.port", "http a", "policy.scheme",
-                "https p", "policy.upstream", "https P.:1", "policy.upstream", "https p.example", "",
+                "https whatever.example",
+                "",
+                "https 192.0.2.7",
+                "",
+                "https a:8443",
+                "policy.port",
+                "http a",
+                "policy.scheme",
+                "https p",
+                "policy.upstream",
+                "https P.:1",
+                "policy.upstream",
+                "https p.example",
+                "",
                 NULL,
         };
         static const char *const some[] = { "https a", "", "https b", "policy.host", NULL };
@@ -329,7 +407,7 @@ static void a_destination_is_allowed_or_told_why_not(void **state) {
 
         (void)state;
         policy = loaded("{\"mode\":\"allowlist\",\"allowed_schemes\":[\"http\",\"https\"],\"allowed_hosts\":[\"Example.COM.\","
-                "\"*.npmjs.org\",\"192.0.2.1\",\"2001:db8::1\"]}");
+                        "\"*.npmjs.org\",\"192.0.2.1\",\"2001:db8::1\"]}");
         check_decisions(&policy, listed);
         policy = loaded(HOSTS("[\"a\"]"));
         check_decisions(&policy, secure);
@@ -359,7 +437,11 @@ static struct addresses addresses(const char *const *texts) {
 
 static void one_bad_address_refuses_them_all(void **state) {
         static const char public[] = "93.184.216.34", other[] = "[2606:2800::1]";
-        static const struct { const char *texts[4]; uint32_t own; const char *code, *refused; } rows[] = {
+        static const struct {
+                const char *texts[4];
+                uint32_t own;
+                const char *code, *refused;
+        } rows[] = {
                 { { public, other }, 0, "", "" },
                 { { NULL }, 0, "dns.no_address", "" },
                 { { public, other, "10.0.0.1" }, 0, "dns.non_global_answer", "10.0.0.1" },
@@ -371,7 +453,8 @@ static void one_bad_address_refuses_them_all(void **state) {
                 { { public, "192.0.32.8" }, 0, "policy.upstream", "192.0.32.8" },
         };
         struct addresses upstream = addresses((const char *[]){ "192.0.32.8", NULL });
-        struct policy policy = loaded(ALLOW("\"nat64_prefixes\":[\"2606:64::/96\"]")), lax = loaded(ALLOW("\"deny_private_networks\":false"));
+        struct policy policy = loaded(ALLOW("\"nat64_prefixes\":[\"2606:64::/96\"]")),
+                      lax = loaded(ALLOW("\"deny_private_networks\":false"));
 
         (void)state;
         for (size_t i = 0; i < ELEMENTSOF(rows); i++) {
@@ -379,7 +462,7 @@ static void one_bad_address_refuses_them_all(void **state) {
                 struct vetting vetting = vet(&policy, HOST_NAME, &list, rows[i].own, &upstream);
 
                 if (!streq(refusal_row(vetting.refusal)->code, rows[i].code) ||
-                    (rows[i].refused[0] && !streq(address_print(&vetting.address).text, rows[i].refused))) {
+                        (rows[i].refused[0] && !streq(address_print(&vetting.address).text, rows[i].refused))) {
                         print_error("row %zu: %s %s\n", i, refusal_row(vetting.refusal)->code, address_print(&vetting.address).text);
                         abort();
                 }
@@ -390,7 +473,9 @@ static void one_bad_address_refuses_them_all(void **state) {
 }
 
 static void addresses_and_bodies_are_decided_by_it_too(void **state) {
-        static const struct { const char *address, *name, *literal, *name_private; } rows[] = {
+        static const struct {
+                const char *address, *name, *literal, *name_private;
+        } rows[] = {
                 { "93.184.216.34", "", "", "" },
                 { "10.0.0.1", "dns.non_global_answer", "policy.address", "" },
                 { "127.0.0.1", "dns.non_global_answer", "policy.address", "" },

@@ -1,0 +1,361 @@
+#define _GNU_SOURCE
+#include "broker/dial.h"
+
+#include "base/fd.h"
+#include "broker/route.h"
+
+#include <stdio.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+
+static bool through_proxy(const struct dialing *dialing) {
+        return dialing->policy->mode == SAGE_NETWORK_MODE_PROXY;
+}
+
+void dial_end(struct dialing *dialing, struct dial *d) {
+        /* A TLS program lives as long as the tunnel that it is one end of; a resolver's answer would reach the next one. */
+        if (d->helper >= 0)
+                helpers_kill(&dialing->helpers, (size_t)d->helper);
+        d->helper = -1;
+        connector_end(&d->connector);
+        close_fd(&d->tunnel);
+}
+
+__attribute__((format(printf, 4, 5))) static void refuse(
+        struct dialing *dialing, struct dial *d, enum refusal refusal, const char *detail, ...) {
+        va_list ap;
+
+        dial_end(dialing, d);
+        d->state = DIAL_DONE;
+        d->answer.refusal = refusal;
+        d->answer.fd = -1;
+        va_start(ap, detail);
+        vsnprintf(d->answer.detail, sizeof d->answer.detail, detail, ap);
+        va_end(ap);
+        for (char *p = d->answer.detail; *p; p++)
+                if (*p < ' ' || *p > '~')
+                        *p = '?';
+}
+
+static void refuse_late(struct dialing *dialing, struct dial *d) {
+        static const enum refusal late[] = {
+                [DIAL_LOOKUP_UPSTREAM] = REFUSAL_PROXY_DNS,
+                [DIAL_LOOKUP] = REFUSAL_DNS_TIMEOUT,
+                [DIAL_CONNECT] = REFUSAL_CONNECT_TIMEOUT,
+                [DIAL_TLS] = REFUSAL_PROXY_TIMEOUT,
+                [DIAL_ASK] = REFUSAL_PROXY_TIMEOUT,
+        };
+
+        refuse(dialing, d, d->state == DIAL_CONNECT && through_proxy(dialing) ? REFUSAL_PROXY_TIMEOUT : late[d->state], "too late");
+}
+
+/* ---- looking up ------------------------------------------------------------------------------------------------------ */
+
+/* Takes a resolver when there is one; else D waits for one, and dial_step() tries again. */
+static void look_up(struct dialing *dialing, struct dial *d, const char *host) {
+        struct lookup_question question = { 0 };
+        int number = helpers_take(&dialing->helpers, HELPER_RESOLVER, d->number, d->deadline_ns);
+
+        if (number == -EAGAIN)
+                return;
+        if (number < 0) {
+                refuse(dialing, d, REFUSAL_DIALER_HELPER, "%s", strerror(-number));
+                return;
+        }
+        d->helper = number;
+        snprintf(question.name, sizeof question.name, "%s", host);
+        if (send(dialing->helpers.list[number].socket, &question, sizeof question, MSG_NOSIGNAL | MSG_DONTWAIT) != sizeof question)
+                refuse(dialing, d, REFUSAL_DIALER_HELPER, "%s", strerror(errno));
+}
+
+/* The resolver reads what strangers send, so its answer is taken apart like theirs. */
+static bool read_addresses(const struct lookup_answer *answer, struct addresses *ret) {
+        if (answer->n == 0 || answer->n > VET_ADDRESSES_MAX)
+                return false;
+        for (size_t i = 0; i < answer->n; i++)
+                ret->list[i] = address_from_bytes(answer->addresses[i].v6, answer->addresses[i].bytes);
+        ret->n = answer->n;
+        return true;
+}
+
+static void literal(const struct authority *authority, struct addresses *ret) {
+        ret->list[0] = authority->address;
+        ret->n = 1;
+}
+
+/* ---- connecting ------------------------------------------------------------------------------------------------------ */
+
+static void begin_connect(struct dialing *dialing, struct dial *d, uint64_t now_ns) {
+        bool proxy = through_proxy(dialing);
+
+        d->state = DIAL_CONNECT;
+        d->targets = proxy ? dialing->upstream : d->addresses;
+        connector_begin(&d->connector, &d->targets, proxy ? dialing->policy->proxy.port : d->authority.port);
+        dial_step(dialing, d, now_ns);
+}
+
+static void vet_and_connect(struct dialing *dialing, struct dial *d, uint64_t now_ns) {
+        uint32_t own = 0;
+        struct vetting vetting;
+        int r = route_own(dialing->route, &d->addresses, &own);
+
+        if (r < 0) {
+                refuse(dialing, d, REFUSAL_DIALER_HELPER, "routes: %s", strerror(-r));
+                return;
+        }
+        vetting = vet(dialing->policy, d->authority.kind, &d->addresses, own, through_proxy(dialing) ? &dialing->upstream : NULL);
+        d->answer.n_addresses = d->addresses.n;
+        d->answer.has_address = d->addresses.n > 0;
+        d->answer.address = vetting.refusal ? vetting.address : d->addresses.list[0];
+        if (vetting.refusal)
+                refuse(dialing, d, vetting.refusal, "%s", vetting.name ? vetting.name : "");
+        else
+                begin_connect(dialing, d, now_ns);
+}
+
+static void finish(struct dial *d) {
+        d->answer.fd = take_fd(&d->tunnel);
+        d->helper = -1; /* lives on with the tunnel, until its end or the deadline */
+        d->state = DIAL_DONE;
+}
+
+static enum refusal refusal_of(int errnum) {
+        switch (errnum) {
+        case ECONNREFUSED:
+                return REFUSAL_CONNECT_REFUSED;
+        case ENETUNREACH:
+        case EHOSTUNREACH:
+        case EADDRNOTAVAIL:
+        case EAFNOSUPPORT:
+                return REFUSAL_CONNECT_UNREACHABLE;
+        case ETIMEDOUT:
+                return REFUSAL_CONNECT_TIMEOUT;
+        default:
+                return REFUSAL_CONNECT_FAILED;
+        }
+}
+
+/* ---- asking the upstream --------------------------------------------------------------------------------------------- */
+
+/* A CONNECT fits into an empty socket's buffer whole, or something is wrong. */
+static void ask(struct dialing *dialing, struct dial *d) {
+        _cleanup_str_ struct str text = { 0 };
+        struct epoll_event event = { .events = EPOLLIN | EPOLLRDHUP, .data.u64 = d->id };
+
+        d->state = DIAL_ASK;
+        d->upstream = (struct upstream_answer){ 0 };
+        d->answer.address = d->addresses.list[d->next];
+        upstream_request(&d->answer.address, d->authority.port, &text);
+        if (send(d->tunnel, text.text, text.size, MSG_NOSIGNAL) != (ssize_t)text.size ||
+                epoll_ctl(dialing->epoll, EPOLL_CTL_ADD, d->tunnel, &event) < 0)
+                refuse(dialing, d, REFUSAL_PROXY_CLOSED, "%s", strerror(errno));
+}
+
+/* The upstream could not reach this address (RFC 9110, 15.6.3 to 15.6.5): there may be another one. */
+static bool try_next_address(struct dialing *dialing, struct dial *d, uint64_t now_ns) {
+        if (d->upstream.code < 502 || d->upstream.code > 504 || d->next + 1 >= d->addresses.n)
+                return false;
+        dial_end(dialing, d);
+        d->next++;
+        begin_connect(dialing, d, now_ns);
+        return true;
+}
+
+static void end_of_answer(struct dialing *dialing, struct dial *d, bool more, uint64_t now_ns) {
+        if (d->upstream.status == UPSTREAM_REFUSED && d->upstream.refusal == REFUSAL_PROXY_REFUSED && try_next_address(dialing, d, now_ns))
+                return;
+        if (d->upstream.status == UPSTREAM_REFUSED && d->upstream.code)
+                refuse(dialing, d, d->upstream.refusal, "the upstream answered %u", d->upstream.code);
+        else if (d->upstream.status == UPSTREAM_REFUSED)
+                refuse(dialing, d, d->upstream.refusal, "no HTTP answer");
+        /* In every protocol that we let through the client speaks first: this is a body, or an answer to nothing. */
+        else if (more)
+                refuse(dialing, d, REFUSAL_PROXY_ANSWER, "bytes behind the head");
+        else {
+                epoll_ctl(dialing->epoll, EPOLL_CTL_DEL, d->tunnel, NULL);
+                finish(d);
+        }
+}
+
+static void hear_upstream(struct dialing *dialing, struct dial *d, uint64_t now_ns) {
+        char data[4096];
+
+        while (d->state == DIAL_ASK) {
+                ssize_t n = recv(d->tunnel, data, sizeof data, MSG_DONTWAIT);
+                size_t used;
+
+                if (n < 0 && (errno == EAGAIN || errno == EINTR))
+                        return;
+                if (n <= 0) {
+                        refuse(dialing, d, REFUSAL_PROXY_CLOSED, "%s", n < 0 ? strerror(errno) : "end of stream");
+                        return;
+                }
+                if (upstream_feed(&d->upstream, data, (size_t)n, &used) != UPSTREAM_MORE)
+                        end_of_answer(dialing, d, used < (size_t)n, now_ns);
+        }
+}
+
+/* Hands the socket to the upstream over to a TLS program, and keeps the plain side. */
+static void begin_tls(struct dialing *dialing, struct dial *d) {
+        const struct authority *proxy = &dialing->policy->proxy;
+        struct tls_job job = { .is_address = proxy->kind == HOST_ADDRESS };
+        struct iovec data = { &job, sizeof job };
+        union {
+                struct cmsghdr header;
+                char room[CMSG_SPACE(2 * sizeof(int))];
+        } control = { 0 };
+        struct msghdr message = { .msg_iov = &data, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof control };
+        int number, pair[2];
+
+        d->state = DIAL_TLS;
+        number = helpers_take(&dialing->helpers, HELPER_TLS, d->number, d->deadline_ns);
+        if (number < 0 || socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, pair) < 0) {
+                d->helper = number < 0 ? -1 : number;
+                refuse(dialing, d, number == -EAGAIN ? REFUSAL_DIALER_BUSY : REFUSAL_DIALER_HELPER, "%s",
+                        strerror(number < 0 ? -number : errno));
+                return;
+        }
+        d->helper = number;
+        snprintf(job.host, sizeof job.host, "%s", proxy->host);
+        control.header = (struct cmsghdr){ .cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS, .cmsg_len = CMSG_LEN(2 * sizeof(int)) };
+        memcpy(CMSG_DATA(&control.header), (const int[]){ d->tunnel, pair[1] }, 2 * sizeof(int));
+        if (sendmsg(dialing->helpers.list[number].socket, &message, MSG_NOSIGNAL | MSG_DONTWAIT) != sizeof job)
+                number = -1;
+        close(pair[1]);
+        close_fd(&d->tunnel);
+        d->tunnel = pair[0];
+        if (number < 0)
+                refuse(dialing, d, REFUSAL_DIALER_HELPER, "%s", strerror(errno));
+}
+
+/* ---- steps ----------------------------------------------------------------------------------------------------------- */
+
+static void step_connect(struct dialing *dialing, struct dial *d, uint64_t now_ns) {
+        bool proxy = through_proxy(dialing);
+        struct address address;
+        int r = connector_step(&d->connector, dialing->epoll, d->id, now_ns, &d->tunnel, &address);
+
+        if (r == -EAGAIN)
+                return;
+        connector_end(&d->connector);
+        if (r < 0 && proxy)
+                dialing->upstream.n = dialing->policy->proxy.kind == HOST_ADDRESS; /* its name may lead elsewhere by now */
+        if (r < 0) {
+                refuse(dialing, d, proxy ? REFUSAL_PROXY_CONNECT : refusal_of(-r), "%s", strerror(-r));
+        } else if (proxy && dialing->policy->proxy_tls) {
+                begin_tls(dialing, d);
+        } else if (proxy) {
+                ask(dialing, d);
+        } else {
+                d->answer.address = address;
+                finish(d);
+        }
+}
+
+void dial_step(struct dialing *dialing, struct dial *d, uint64_t now_ns) {
+        if (d->state == DIAL_NONE || d->state == DIAL_DONE)
+                return;
+        if (now_ns >= d->deadline_ns) {
+                refuse_late(dialing, d);
+                return;
+        }
+        if (d->state == DIAL_LOOKUP_UPSTREAM && d->helper < 0)
+                look_up(dialing, d, dialing->policy->proxy.host);
+        else if (d->state == DIAL_LOOKUP && d->helper < 0)
+                look_up(dialing, d, d->authority.host);
+        else if (d->state == DIAL_CONNECT)
+                step_connect(dialing, d, now_ns);
+        else if (d->state == DIAL_ASK)
+                hear_upstream(dialing, d, now_ns);
+}
+
+static void begin_destination(struct dialing *dialing, struct dial *d, uint64_t now_ns) {
+        if (d->authority.kind == HOST_ADDRESS) {
+                literal(&d->authority, &d->addresses);
+                vet_and_connect(dialing, d, now_ns);
+                return;
+        }
+        d->state = DIAL_LOOKUP;
+        dial_step(dialing, d, now_ns);
+}
+
+static bool has_text(const struct authority_text *text) {
+        return memchr(text->text, '\0', sizeof text->text);
+}
+
+void dial_begin(struct dialing *dialing, struct dial *d, const struct dialer_request *request, uint64_t now_ns) {
+        uint64_t latest = now_ns + dialing->policy->wall_time_ms * 1000000;
+        enum policy_scheme scheme = request->scheme == POLICY_HTTP ? POLICY_HTTP : POLICY_HTTPS;
+        enum refusal refusal = REFUSAL_HOST_NAME;
+
+        *d = (struct dial){ .state = DIAL_LOOKUP, .id = d->id, .number = d->number, .helper = -1, .tunnel = -1 };
+        d->answer = (struct dialer_answer){ .tag = request->tag, .fd = -1 };
+        d->deadline_ns = request->deadline_ns < latest ? request->deadline_ns : latest;
+        if (has_text(&request->authority))
+                refusal = authority_parse(request->authority.text, strlen(request->authority.text), 0, &d->authority);
+        if (!refusal)
+                refusal = policy_decide(dialing->policy, &d->authority, scheme);
+        if (refusal) {
+                refuse(dialing, d, refusal, "%s", "");
+                return;
+        }
+        if (through_proxy(dialing) && dialing->upstream.n == 0) {
+                d->state = DIAL_LOOKUP_UPSTREAM;
+                dial_step(dialing, d, now_ns);
+        } else {
+                begin_destination(dialing, d, now_ns);
+        }
+}
+
+static void hear_resolver(struct dialing *dialing, struct dial *d, const struct lookup_answer *answer, uint64_t now_ns) {
+        bool upstream = d->state == DIAL_LOOKUP_UPSTREAM;
+        struct addresses found = { 0 };
+        bool known = answer->refusal >= REFUSAL_DNS_NXDOMAIN && answer->refusal <= REFUSAL_DNS_LIMIT;
+
+        if (answer->refusal == REFUSAL_NONE && read_addresses(answer, &found)) {
+                helpers_give_back(&dialing->helpers, (size_t)d->helper, now_ns);
+                d->helper = -1;
+                *(upstream ? &dialing->upstream : &d->addresses) = found;
+                if (upstream)
+                        begin_destination(dialing, d, now_ns);
+                else
+                        vet_and_connect(dialing, d, now_ns);
+                return;
+        }
+        if (known) { /* it did what it could */
+                helpers_give_back(&dialing->helpers, (size_t)d->helper, now_ns);
+                d->helper = -1;
+        }
+        refuse(dialing, d,
+                !known             ? REFUSAL_DIALER_HELPER
+                        : upstream ? REFUSAL_PROXY_DNS
+                                   : (enum refusal)answer->refusal,
+                "%s", upstream && known ? refusal_row((enum refusal)answer->refusal)->code : "");
+}
+
+static void hear_tls(struct dialing *dialing, struct dial *d, const struct tls_answer *answer) {
+        bool known = answer->refusal >= REFUSAL_PROXY_DNS && answer->refusal <= REFUSAL_PROXY_TIMEOUT;
+
+        if (answer->refusal == REFUSAL_NONE)
+                ask(dialing, d);
+        else
+                refuse(dialing, d, known ? (enum refusal)answer->refusal : REFUSAL_DIALER_HELPER, "%.*s",
+                        (int)strnlen(answer->detail, sizeof answer->detail), answer->detail);
+}
+
+void dial_hear(struct dialing *dialing, struct dial *d, const void *answer, size_t size, uint64_t now_ns) {
+        if (!answer)
+                d->helper = -1;
+        if ((d->state == DIAL_LOOKUP || d->state == DIAL_LOOKUP_UPSTREAM) && answer && size == sizeof(struct lookup_answer))
+                hear_resolver(dialing, d, answer, now_ns);
+        else if (d->state == DIAL_TLS && answer && size == sizeof(struct tls_answer))
+                hear_tls(dialing, d, answer);
+        else if (d->state != DIAL_ASK || answer) /* there, what it sent before its end is still to be read */
+                refuse(dialing, d, REFUSAL_DIALER_HELPER, "%s", answer ? "an answer that is none" : "it ended");
+}
+
+uint64_t dial_wake(const struct dial *d) {
+        if (d->state == DIAL_NONE || d->state == DIAL_DONE)
+                return UINT64_MAX;
+        return d->state == DIAL_CONNECT && d->connector.wake_ns < d->deadline_ns ? d->connector.wake_ns : d->deadline_ns;
+}

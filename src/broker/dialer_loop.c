@@ -1,0 +1,261 @@
+#define _GNU_SOURCE
+#include "broker/dialer_loop.h"
+
+#include "base/fd.h"
+#include "base/process.h"
+
+#include <signal.h>
+#include <sys/epoll.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+/* At a time; the front's further requests wait in its socket. */
+#define DIALS_MAX 256u
+
+enum { ID_SOCKET = 1, ID_FRONT, ID_SIGNALS };
+#define ID_HELPERS (UINT64_C(1) << 32)
+#define ID_DIALS (UINT64_C(1) << 33)
+
+static struct dial dials[DIALS_MAX];
+
+struct loop {
+        struct dialer_process *process;
+        size_t n;        /* no dial in use has this number or a greater one */
+        uint32_t events; /* that we wait for at our socket */
+        bool unsent;     /* an answer did not fit into it */
+        uint64_t now_ns;
+};
+
+static uint64_t now(void) {
+        struct timespec t;
+
+        clock_gettime(CLOCK_MONOTONIC, &t);
+        return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+}
+
+/* The broker ends with its front, and leaves no helper to whoever reaps orphans here. */
+__attribute__((noreturn)) static void end(struct loop *loop) {
+        int status = 1;
+
+        helpers_end(&loop->process->dialing.helpers);
+        if (process_reap(loop->process->front, &status) < 0)
+                status = 1;
+        _exit(status); /* what the front's main() had not yet flushed is the front's */
+}
+
+static void pass_signal_on(struct loop *loop) {
+        struct signalfd_siginfo info;
+
+        if (read(loop->process->signals, &info, sizeof info) == sizeof info)
+                process_signal(loop->process->front, (int)info.ssi_signo);
+}
+
+/* ---- requests and answers -------------------------------------------------------------------------------------------- */
+
+static struct dial *free_dial(void) {
+        for (size_t i = 0; i < DIALS_MAX; i++)
+                if (dials[i].state == DIAL_NONE)
+                        return &dials[i];
+        return NULL;
+}
+
+static void begin(struct loop *loop, struct dial *d, const struct dialer_request *request) {
+        d->number = (uint32_t)(d - dials);
+        d->id = ID_DIALS + d->number;
+        if (d->number >= loop->n)
+                loop->n = d->number + 1;
+        dial_begin(&loop->process->dialing, d, request, loop->now_ns);
+}
+
+static void release(struct dial *d) {
+        close_fd(&d->answer.fd);
+        d->state = DIAL_NONE;
+}
+
+static void cancel(struct loop *loop, uint32_t tag) {
+        for (size_t i = 0; i < loop->n; i++)
+                if (dials[i].state != DIAL_NONE && dials[i].answer.tag == tag) {
+                        dial_end(&loop->process->dialing, &dials[i]);
+                        release(&dials[i]);
+                }
+}
+
+static void read_requests(struct loop *loop) {
+        struct dialer_request request;
+        struct dial *d;
+
+        while ((d = free_dial())) {
+                ssize_t n = recv(loop->process->socket, &request, sizeof request, MSG_DONTWAIT);
+
+                if (n < 0)
+                        return;
+                /* Closed by the front, or no message of its kind: whoever speaks there now, is not our front any more. */
+                if (n != sizeof request || (request.verb != DIALER_CONNECT && request.verb != DIALER_CANCEL)) {
+                        process_signal(loop->process->front, SIGKILL);
+                        end(loop);
+                }
+                if (request.verb == DIALER_CONNECT)
+                        begin(loop, d, &request);
+                else
+                        cancel(loop, request.tag);
+        }
+}
+
+/* 0, or a negative errno when it did not fit. */
+static int send_answer(struct loop *loop, const struct dialer_answer *answer) {
+        struct iovec data = { (void *)answer, sizeof *answer };
+        union {
+                struct cmsghdr header;
+                char room[CMSG_SPACE(sizeof(int))];
+        } control = { 0 };
+        struct msghdr message = { .msg_iov = &data, .msg_iovlen = 1 };
+
+        if (answer->fd >= 0) {
+                control.header = (struct cmsghdr){ .cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS, .cmsg_len = CMSG_LEN(sizeof(int)) };
+                memcpy(CMSG_DATA(&control.header), &answer->fd, sizeof(int));
+                message.msg_control = &control;
+                message.msg_controllen = sizeof control;
+        }
+        return sendmsg(loop->process->socket, &message, MSG_NOSIGNAL | MSG_DONTWAIT) < 0 ? -errno : 0;
+}
+
+static void send_answers(struct loop *loop) {
+        loop->unsent = false;
+        for (size_t i = 0; i < loop->n && !loop->unsent; i++) {
+                if (dials[i].state != DIAL_DONE)
+                        continue;
+                if (send_answer(loop, &dials[i].answer) < 0)
+                        loop->unsent = true;
+                else
+                        release(&dials[i]);
+        }
+        while (loop->n > 0 && dials[loop->n - 1].state == DIAL_NONE)
+                loop->n--;
+}
+
+/* ---- helpers --------------------------------------------------------------------------------------------------------- */
+
+static struct dial *owner_of(struct loop *loop, size_t number) {
+        const struct helper *h = &loop->process->dialing.helpers.list[number];
+        struct dial *d = h->state == HELPER_BUSY && h->owner < DIALS_MAX ? &dials[h->owner] : NULL;
+
+        return d && d->state != DIAL_NONE && d->helper == (int)number ? d : NULL;
+}
+
+static void hear_helper(struct loop *loop, size_t number) {
+        struct dialing *dialing = &loop->process->dialing;
+        struct helper *h = &dialing->helpers.list[number];
+        struct dial *d = owner_of(loop, number);
+        union {
+                struct lookup_answer lookup;
+                struct tls_answer tls;
+        } answer;
+        ssize_t n;
+
+        if (h->state != HELPER_IDLE && h->state != HELPER_BUSY)
+                return;
+        n = recv(h->socket, &answer, sizeof answer, MSG_DONTWAIT);
+        if (n < 0 && errno == EAGAIN)
+                return;
+        if (n > 0 && d) {
+                dial_hear(dialing, d, &answer, (size_t)n, loop->now_ns);
+                return;
+        }
+        /* It has ended, or speaks unasked. */
+        if (h->state == HELPER_IDLE)
+                dialing->helpers.retry_ns = loop->now_ns + HELPERS_RETRY_NS;
+        helpers_kill(&dialing->helpers, number);
+        if (d)
+                dial_hear(dialing, d, NULL, 0, loop->now_ns);
+}
+
+static void reap_helper(struct loop *loop, size_t number) {
+        struct dialing *dialing = &loop->process->dialing;
+        struct dial *d = owner_of(loop, number);
+
+        /* What it sent before its end. */
+        hear_helper(loop, number);
+        if (helpers_reap(&dialing->helpers, number, loop->now_ns) == HELPER_BUSY && d && d->helper == (int)number)
+                dial_hear(dialing, d, NULL, 0, loop->now_ns);
+}
+
+/* ---- the loop -------------------------------------------------------------------------------------------------------- */
+
+static void dispatch(struct loop *loop, uint64_t id) {
+        if (id == ID_FRONT)
+                end(loop);
+        else if (id == ID_SIGNALS)
+                pass_signal_on(loop);
+        else if (id == ID_SOCKET)
+                read_requests(loop);
+        else if (id >= ID_DIALS)
+                dial_step(&loop->process->dialing, &dials[id - ID_DIALS], loop->now_ns);
+        else if ((id - ID_HELPERS) % 2 == 0)
+                hear_helper(loop, (id - ID_HELPERS) / 2);
+        else
+                reap_helper(loop, (id - ID_HELPERS) / 2);
+}
+
+/* Those whose time has come, and those that wait for a helper. */
+static void step_all(struct loop *loop) {
+        for (size_t i = 0; i < loop->n; i++) {
+                struct dial *d = &dials[i];
+                bool waits = (d->state == DIAL_LOOKUP || d->state == DIAL_LOOKUP_UPSTREAM) && d->helper < 0;
+
+                if (waits || loop->now_ns >= dial_wake(d))
+                        dial_step(&loop->process->dialing, d, loop->now_ns);
+        }
+}
+
+static int timeout_ms(struct loop *loop) {
+        uint64_t first = helpers_next_deadline(&loop->process->dialing.helpers);
+
+        for (size_t i = 0; i < loop->n; i++)
+                if (dial_wake(&dials[i]) < first)
+                        first = dial_wake(&dials[i]);
+        if (first == UINT64_MAX)
+                return -1;
+        loop->now_ns = now();
+        return first <= loop->now_ns ? 0 : (int)((first - loop->now_ns + 999999) / 1000000 % INT32_MAX);
+}
+
+static void watch(struct loop *loop, int op, int fd, uint32_t events, uint64_t id) {
+        struct epoll_event event = { .events = events, .data.u64 = id };
+
+        if (epoll_ctl(loop->process->dialing.epoll, op, fd, &event) < 0)
+                _exit(1);
+}
+
+/* Reads no more requests than there is room for, and waits for room in the socket only when an answer needs it. */
+static void adjust_interest(struct loop *loop) {
+        uint32_t events = (free_dial() ? EPOLLIN : 0u) | (loop->unsent ? EPOLLOUT : 0u);
+
+        if (events != loop->events)
+                watch(loop, EPOLL_CTL_MOD, loop->process->socket, events, ID_SOCKET);
+        loop->events = events;
+}
+
+void dialer_loop(struct dialer_process *process) {
+        struct loop loop = { .process = process, .events = EPOLLIN };
+        struct epoll_event events[64];
+
+        process->dialing.helpers.data = ID_HELPERS;
+        watch(&loop, EPOLL_CTL_ADD, process->socket, EPOLLIN, ID_SOCKET);
+        watch(&loop, EPOLL_CTL_ADD, process->front, EPOLLIN, ID_FRONT);
+        watch(&loop, EPOLL_CTL_ADD, process->signals, EPOLLIN, ID_SIGNALS);
+        loop.now_ns = now();
+        helpers_tend(&process->dialing.helpers, loop.now_ns);
+        for (;;) {
+                int n = epoll_wait(process->dialing.epoll, events, (int)ELEMENTSOF(events), timeout_ms(&loop));
+
+                loop.now_ns = now();
+                for (int i = 0; i < n; i++)
+                        dispatch(&loop, events[i].data.u64);
+                step_all(&loop);
+                send_answers(&loop);
+                helpers_tend(&process->dialing.helpers, loop.now_ns);
+                adjust_interest(&loop);
+        }
+}

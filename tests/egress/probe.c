@@ -1,0 +1,483 @@
+/* probe POLICY PROGRAMS UID[:GID] : the two halves of the broker, with a front that does what it is told.
+ *
+ * It starts the dialer, locks itself down as the broker's front does, and then obeys lines on standard input: the front of a broker that
+ * someone has taken over. Each line is answered by one on standard output.
+ *
+ *   connect HOST:PORT [http] [MS]   asks the dialer; "CODE ADDRESS N DETAIL", CODE "ok" when connected
+ *   start TAG HOST:PORT MS          asks and does not wait
+ *   wait                            the next answer: "TAG CODE …"
+ *   cancel TAG
+ *   talk TEXT                       to the socket that came last, until its end: what it said
+ *   begin TEXT / more               writes without an end; reads once
+ *   raw TEXT                        sends TEXT to the dialer as it is
+ *   try NAME                        one forbidden thing (attacks[] below); "NAME errno", unless the kernel ends us
+ *   who                             identity, capabilities and limits */
+#define _GNU_SOURCE
+#include "base/fd.h"
+#include "base/file.h"
+#include "broker/dial.h"
+#include "broker/lockdown.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/capability.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/mount.h>
+#include <sys/prctl.h>
+#include <sys/ptrace.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <sys/un.h>
+#include <time.h>
+#include <unistd.h>
+
+static struct dialer dialer;
+static int tunnel = -1, listener = -1;
+
+static uint64_t now_ns(void) {
+        struct timespec t;
+
+        clock_gettime(CLOCK_MONOTONIC, &t);
+        return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+}
+
+/* ---- what a front may want when it is not ours any more ---------------------------------------------------------------- */
+
+static const struct sockaddr_in loopback = { .sin_family = AF_INET, .sin_port = 0x5000, .sin_addr = { 0x0100007f } };
+
+static long open_file(void) {
+        return open("/etc/passwd", O_RDONLY | O_CLOEXEC);
+}
+static long open_proc(void) {
+        return syscall(SYS_openat, AT_FDCWD, "/proc/self/status", O_RDONLY | O_CLOEXEC);
+}
+static long open_how(void) {
+        const uint64_t how[3] = { O_RDONLY | O_CLOEXEC };
+        return syscall(SYS_openat2, AT_FDCWD, "/etc/passwd", how, sizeof how);
+}
+static long make_file(void) {
+        return open("/tmp/probe", O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+}
+static long run_program(void) {
+        return execve("/bin/true", (char *[]){ "true", NULL }, (char *[]){ NULL });
+}
+static long run_descriptor(void) {
+        return syscall(SYS_execveat, tunnel, "", (char *[]){ "x", NULL }, (char *[]){ NULL }, AT_EMPTY_PATH);
+}
+static long make_process(void) {
+        return fork();
+}
+static long make_thread(void) {
+        return syscall(SYS_clone, CLONE_VM | CLONE_THREAD | CLONE_SIGHAND, NULL, NULL, NULL, NULL);
+}
+static long trace(void) {
+        return ptrace(PTRACE_ATTACH, 1, NULL, NULL);
+}
+static long read_memory(void) {
+        char c;
+        struct iovec local = { &c, 1 }, remote = { &c, 1 };
+        return process_vm_readv(getppid(), &local, 1, &remote, 1, 0);
+}
+static long kill_all(void) {
+        return kill(-1, SIGKILL);
+}
+static long open_process(void) {
+        return syscall(SYS_pidfd_open, 1, 0);
+}
+static long take_descriptor(void) {
+        return syscall(SYS_pidfd_getfd, 0, 0, 0);
+}
+static long socket_inet(void) {
+        return socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+}
+static long socket_inet6(void) {
+        return socket(AF_INET6, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+}
+static long socket_unix(void) {
+        return socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+}
+static long socket_netlink(void) {
+        return socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, 0);
+}
+static long socket_packet(void) {
+        return socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, 0);
+}
+static long socket_vsock(void) {
+        return socket(AF_VSOCK, SOCK_STREAM | SOCK_CLOEXEC, 0);
+}
+static long socket_pair(void) {
+        int pair[2];
+        return socketpair(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0, pair);
+}
+static long connect_again(void) {
+        return connect(listener, (const struct sockaddr *)&loopback, sizeof loopback);
+}
+static long connect_nowhere(void) {
+        const struct sockaddr none = { .sa_family = AF_UNSPEC };
+        return connect(tunnel, &none, sizeof none);
+}
+static long connect_by_sending(void) {
+        return sendto(listener, "x", 1, MSG_FASTOPEN, (const struct sockaddr *)&loopback, sizeof loopback);
+}
+static long connect_by_message(void) {
+        struct iovec data = { "x", 1 };
+        const struct msghdr message = { .msg_name = (void *)&loopback, .msg_namelen = sizeof loopback, .msg_iov = &data, .msg_iovlen = 1 };
+        return sendmsg(listener, &message, MSG_FASTOPEN);
+}
+static long send_many(void) {
+        return sendmmsg(listener, NULL, 0, MSG_FASTOPEN);
+}
+/* Without an address given to the call that is allowed, a listener that was shut down is a socket that leads nowhere. */
+static long connect_shut_down(void) {
+        shutdown(listener, SHUT_RDWR);
+        return sendto(listener, "x", 1, MSG_NOSIGNAL, (const struct sockaddr *)&loopback, sizeof loopback);
+}
+static long bind_port(void) {
+        return bind(listener, (const struct sockaddr *)&loopback, sizeof loopback);
+}
+static long listen_more(void) {
+        return listen(tunnel, 1);
+}
+static long fast_open(void) {
+        const int on = 1;
+        return setsockopt(listener, IPPROTO_TCP, TCP_FASTOPEN_CONNECT, &on, sizeof on);
+}
+static long layer_protocol(void) {
+        return setsockopt(tunnel, IPPROTO_TCP, TCP_ULP, "tls", 3);
+}
+static long attach_filter(void) {
+        const char c[16] = "";
+        return setsockopt(tunnel, SOL_SOCKET, SO_ATTACH_FILTER, c, sizeof c);
+}
+static long mount_something(void) {
+        return mount("none", "/", "tmpfs", 0, NULL);
+}
+static long open_mount(void) {
+        return syscall(SYS_fsopen, "tmpfs", 1);
+}
+static long leave_root(void) {
+        return chroot(".");
+}
+static long new_namespace(void) {
+        return unshare(CLONE_NEWUSER);
+}
+static long join_namespace(void) {
+        return setns(0, 0);
+}
+static long become_root(void) {
+        return setresuid(0, 0, 0);
+}
+static long take_capabilities(void) {
+        return syscall(SYS_capset, NULL, NULL);
+}
+static long load_bpf(void) {
+        return syscall(SYS_bpf, 0, NULL, 0);
+}
+static long use_uring(void) {
+        return syscall(SYS_io_uring_setup, 8, NULL);
+}
+static long use_perf(void) {
+        return syscall(SYS_perf_event_open, NULL, 0, 0, 0, 0);
+}
+static long use_keys(void) {
+        return syscall(SYS_keyctl, 0, 0, 0, 0, 0);
+}
+static long watch_faults(void) {
+        return syscall(SYS_userfaultfd, O_CLOEXEC);
+}
+static long be_dumpable(void) {
+        return prctl(PR_SET_DUMPABLE, 1, 0, 0, 0);
+}
+static long run_memory(void) {
+        return (long)mmap(NULL, 4096, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+}
+static long make_memory_code(void) {
+        void *p = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        return mprotect(p, 4096, PROT_READ | PROT_EXEC);
+}
+static long memory_file(void) {
+        return memfd_create("x", MFD_CLOEXEC);
+}
+static long push_input(void) {
+        return syscall(SYS_ioctl, 0, 0x5412 /* TIOCSTI */, "x");
+}
+static long duplicate(void) {
+        return fcntl(tunnel, F_DUPFD_CLOEXEC, 0);
+}
+static long raise_limit(void) {
+        return syscall(SYS_prlimit64, 0, 7, NULL, NULL);
+}
+
+#if defined(__x86_64__)
+static long foreign_call(void) {
+        long r;
+        __asm__ volatile("int $0x80" : "=a"(r) : "a"(20 /* getpid of i386 */) : "memory");
+        return r;
+}
+static long x32_call(void) {
+        return syscall(0x40000000 + SYS_getpid);
+}
+#endif
+
+static const struct {
+        const char *name;
+        long (*run)(void);
+} attacks[] = {
+#define ATTACK(name) \
+        { #name, name }
+        ATTACK(open_file),
+        ATTACK(open_proc),
+        ATTACK(open_how),
+        ATTACK(make_file),
+        ATTACK(run_program),
+        ATTACK(run_descriptor),
+        ATTACK(make_process),
+        ATTACK(make_thread),
+        ATTACK(trace),
+        ATTACK(read_memory),
+        ATTACK(kill_all),
+        ATTACK(open_process),
+        ATTACK(take_descriptor),
+        ATTACK(socket_inet),
+        ATTACK(socket_inet6),
+        ATTACK(socket_unix),
+        ATTACK(socket_netlink),
+        ATTACK(socket_packet),
+        ATTACK(socket_vsock),
+        ATTACK(socket_pair),
+        ATTACK(connect_again),
+        ATTACK(connect_nowhere),
+        ATTACK(connect_by_sending),
+        ATTACK(connect_by_message),
+        ATTACK(send_many),
+        ATTACK(connect_shut_down),
+        ATTACK(bind_port),
+        ATTACK(listen_more),
+        ATTACK(fast_open),
+        ATTACK(layer_protocol),
+        ATTACK(attach_filter),
+        ATTACK(mount_something),
+        ATTACK(open_mount),
+        ATTACK(leave_root),
+        ATTACK(new_namespace),
+        ATTACK(join_namespace),
+        ATTACK(become_root),
+        ATTACK(take_capabilities),
+        ATTACK(load_bpf),
+        ATTACK(use_uring),
+        ATTACK(use_perf),
+        ATTACK(use_keys),
+        ATTACK(watch_faults),
+        ATTACK(be_dumpable),
+        ATTACK(run_memory),
+        ATTACK(make_memory_code),
+        ATTACK(memory_file),
+        ATTACK(push_input),
+        ATTACK(duplicate),
+        ATTACK(raise_limit),
+#if defined(__x86_64__)
+        ATTACK(foreign_call),
+        ATTACK(x32_call),
+#endif
+};
+
+static void try(const char *name) {
+        if (streq(name, "names")) {
+                for (size_t i = 0; i < ELEMENTSOF(attacks); i++)
+                        printf("%s ", attacks[i].name);
+                printf("\n");
+                return;
+        }
+        for (size_t i = 0; i < ELEMENTSOF(attacks); i++) {
+                long r;
+
+                if (!streq(attacks[i].name, name))
+                        continue;
+                errno = 0;
+                r = attacks[i].run();
+                printf("%s %ld %d\n", name, r, errno);
+                return;
+        }
+        printf("%s unknown\n", name);
+}
+
+/* ---- talking to the dialer --------------------------------------------------------------------------------------------- */
+
+static void print_answer(const struct dialer_answer *answer) {
+        printf("%s %s %u %s\n", answer->refusal ? refusal_row(answer->refusal)->code : "ok",
+                answer->has_address ? address_print(&answer->address).text : "-", answer->n_addresses, answer->detail);
+}
+
+static bool next_answer(struct dialer_answer *ret) {
+        struct pollfd p = { .fd = dialer.socket, .events = POLLIN };
+
+        while (dialer_receive(&dialer, ret) < 0)
+                if (poll(&p, 1, 20000) < 1 || p.revents & POLLHUP)
+                        return false;
+        if (ret->fd >= 0) {
+                close_fd(&tunnel);
+                tunnel = ret->fd;
+        }
+        return true;
+}
+
+static void ask(uint32_t tag, const char *text, enum policy_scheme scheme, unsigned ms, bool wait) {
+        struct authority authority;
+        struct dialer_answer answer;
+        enum refusal refusal = authority_parse(text, strlen(text), 0, &authority);
+
+        if (refusal) {
+                printf("%s\n", refusal_row(refusal)->code);
+                return;
+        }
+        if (dialer_connect(&dialer, tag, &authority, scheme, now_ns() + ms * 1000000ull) < 0)
+                printf("full\n");
+        else if (!wait)
+                printf("asked\n");
+        else if (next_answer(&answer))
+                print_answer(&answer);
+        else
+                printf("gone\n");
+}
+
+static void wait_answer(void) {
+        struct dialer_answer answer;
+
+        if (!next_answer(&answer)) {
+                printf("gone\n");
+                return;
+        }
+        printf("%u ", answer.tag);
+        print_answer(&answer);
+}
+
+static void say(const char *text, bool end) {
+        if (send(tunnel, text, strlen(text), MSG_NOSIGNAL) < 0)
+                return;
+        if (end)
+                shutdown(tunnel, SHUT_WR);
+}
+
+static void hear(bool all) {
+        char data[65536];
+        ssize_t n;
+
+        do {
+                struct pollfd p = { .fd = tunnel, .events = POLLIN };
+
+                if (poll(&p, 1, 10000) < 1) {
+                        printf("(nothing)");
+                        break;
+                }
+                n = recv(tunnel, data, sizeof data, 0);
+                if (n <= 0)
+                        printf("%s", n == 0 ? "(end)" : "(reset)");
+                else
+                        printf("%.*s", (int)n, data);
+        } while (all && n > 0);
+        printf("\n");
+}
+
+static void who(void) {
+        struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
+        char c;
+
+        (void)header;
+        printf("pid %ld file %d\n", (long)getpid(), (int)read(0, &c, 0));
+}
+
+static void obey(char *line) {
+        char *space = strchr(line, ' '), *rest = space ? space + 1 : line + strlen(line), place[512];
+        unsigned tag = 1, ms = 10000;
+
+        if (space)
+                *space = '\0';
+        if (streq(line, "connect")) {
+                char scheme[8] = "";
+
+                sscanf(rest, "%511s %7s %u", place, scheme, &ms);
+                ask(1, place, streq(scheme, "http") ? POLICY_HTTP : POLICY_HTTPS, ms, true);
+        } else if (streq(line, "start")) {
+                sscanf(rest, "%u %511s %u", &tag, place, &ms);
+                ask(tag, place, POLICY_HTTPS, ms, false);
+        } else if (streq(line, "wait")) {
+                wait_answer();
+        } else if (streq(line, "cancel")) {
+                dialer_cancel(&dialer, (uint32_t)atoi(rest));
+                printf("cancelled\n");
+        } else if (streq(line, "talk")) {
+                say(rest, true);
+                hear(true);
+        } else if (streq(line, "begin")) {
+                say(rest, false);
+                printf("begun\n");
+        } else if (streq(line, "more")) {
+                hear(false);
+        } else if (streq(line, "raw")) {
+                printf("%zd\n", send(dialer.socket, rest, strlen(rest), MSG_NOSIGNAL));
+        } else if (streq(line, "try")) {
+                try(rest);
+        } else if (streq(line, "who")) {
+                who();
+        } else {
+                printf("what?\n");
+        }
+}
+
+/* ---- main -------------------------------------------------------------------------------------------------------------- */
+
+static int open_listener(void) {
+        const struct sockaddr_in any = { .sin_family = AF_INET, .sin_addr = { 0x0100007f } };
+        int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+
+        return fd < 0 || bind(fd, (const struct sockaddr *)&any, sizeof any) < 0 || listen(fd, 1) < 0 ? -1 : fd;
+}
+
+static int begin(const char *path, const char *programs, const char *user, struct error *err) {
+        static struct arena arena;
+        static struct policy policy;
+        struct dialer_options options = { .policy = &policy, .programs = programs };
+        _cleanup_str_ struct str text = { 0 };
+        int r = file_read(AT_FDCWD, path, 1 << 20, &text);
+
+        if (r < 0)
+                return fail_errno(err, CODE_USAGE, -r, path, "cannot read");
+        if (sscanf(user, "%u:%u", &options.uid, &options.gid) == 1)
+                options.gid = options.uid;
+        if ((r = policy_load(&arena, path, text.text, text.size, &policy, err)) < 0)
+                return r;
+        listener = open_listener();
+        if ((r = dialer_start(&options, &dialer, err)) < 0)
+                return r;
+        return lockdown_front(&dialer, &listener, 1, err);
+}
+
+int main(int argc, char **argv) {
+        struct error err = { 0 };
+        char line[2048];
+
+        if (argc != 4) {
+                fprintf(stderr, "usage: probe POLICY PROGRAMS UID[:GID]\n");
+                return 2;
+        }
+        if (begin(argv[1], argv[2], argv[3], &err) < 0) {
+                printf("failed %s %s: %s\n", error_code(err.code)->name, err.where, err.text);
+                return 1;
+        }
+        setvbuf(stdout, NULL, _IOLBF, 0);
+        printf("ready, missing: %s\n", lockdown_missing() ? lockdown_missing() : "nothing");
+        while (fgets(line, sizeof line, stdin)) {
+                line[strcspn(line, "\n")] = '\0';
+                obey(line);
+                fflush(stdout);
+        }
+        return 0;
+}
