@@ -69,42 +69,75 @@ static int make_node(int dir, const char *name, const struct plan_device *device
         return 0;
 }
 
-/* mknod(2) of devices is refused in a user namespace, so the host's node of the same name is bound. Never with nodev, which would make it
- * useless. The target is named below a verified directory and move_mount(2) follows no symlink there. */
-static int bind_node(int dir, const char *name, const struct plan_device *device, struct error *err) {
-        struct mount_attr attr = { .attr_set = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC };
-        _cleanup_close_ int tree = -1;
+/* The place for a bind: an empty file, or what is to be there already. 1: there is none to be had, and it is not missed. */
+static int make_place(int dir, const char *name, const struct plan_device *device, struct error *err) {
         struct stat st;
 
-        if (device->type == S_IFIFO)
-                return make_node(dir, name, device, err);
-        tree = open_tree(AT_FDCWD, device->path, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_SYMLINK_NOFOLLOW);
+        if (mknodat(dir, name, S_IFREG | 0600, 0) == 0)
+                return 0;
+        if (errno == EEXIST) {
+                if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(st.st_mode) && st.st_size == 0)
+                        return 0;
+                return check_existing(dir, name, device, err);
+        }
+        if (errno == EROFS && !device->field)
+                return 1;
+        return fail_errno(err, CODE_LAUNCH_FAILED, errno, device_field(device), "cannot make a place for %s in the container", device->path);
+}
+
+/* The host's node of the same name: dev_nodes_check_host() has said whether it is the right one, to be asked once more now. */
+static int open_hosts(const struct plan_device *device, int *ret_tree, struct error *err) {
+        _cleanup_close_ int tree = open_tree(AT_FDCWD, device->path, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_SYMLINK_NOFOLLOW);
+        struct stat st;
+
         if (tree < 0 || fstat(tree, &st) < 0)
                 return fail_errno(err, CODE_LAUNCH_FAILED, errno, device_field(device),
                         "cannot open the host's %s, to be bound in a user namespace", device->path);
         if ((st.st_mode & S_IFMT) != device->type || st.st_rdev != makedev(device->major, device->minor))
-                return fail(err, CODE_LAUNCH_FAILED, ENODEV, device_field(device),
-                        "the host's %s is not the device %u:%u; in a user namespace only the host's own nodes can be bound", device->path,
+                return fail(err, CODE_LAUNCH_FAILED, ENODEV, device_field(device), "the host's %s is not the device %u:%u", device->path,
                         device->major, device->minor);
-        if (mknodat(dir, name, S_IFREG | 0600, 0) < 0 && errno != EEXIST) {
-                if (errno == EROFS && !device->field)
-                        return 0;
-                return fail_errno(
-                        err, CODE_LAUNCH_FAILED, errno, device_field(device), "cannot make a place for %s in the container", device->path);
-        }
-        if (mount_setattr(tree, "", AT_EMPTY_PATH, &attr, sizeof attr) < 0 || move_mount(tree, "", dir, name, MOVE_MOUNT_F_EMPTY_PATH) < 0)
-                return fail_errno(err, CODE_LAUNCH_FAILED, errno, device_field(device), "cannot bind the host's %s", device->path);
+        *ret_tree = take_fd(&tree);
         return 0;
 }
 
-static int add_node(const struct plan_plan *plan, int dir, const char *name, const struct plan_device *device, struct error *err) {
+/* Never with nodev, which would make it useless. The target is named below a verified directory and move_mount(2) follows no symlink
+ * there. */
+static int bind_node(int dir, const char *name, const struct plan_device *device, int tree, struct error *err) {
+        struct mount_attr attr = { .attr_set = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC };
+        _cleanup_close_ int hosts = -1;
+        int r;
+
+        if (tree < 0 && (r = open_hosts(device, &hosts, err)) < 0)
+                return r;
+        if ((r = make_place(dir, name, device, err)) != 0)
+                return r < 0 ? r : 0;
+        if (tree < 0)
+                tree = hosts;
+        if (mount_setattr(tree, "", AT_EMPTY_PATH, &attr, sizeof attr) < 0 || move_mount(tree, "", dir, name, MOVE_MOUNT_F_EMPTY_PATH) < 0)
+                return fail_errno(err, CODE_LAUNCH_FAILED, errno, device_field(device), "cannot bind the device %s", device->path);
+        return 0;
+}
+
+/* One device to be made: where it comes from as well. */
+struct source {
+        const struct plan_device *device;
+        bool bind;
+        int tree; /* of dev_nodes_take(), or -1 */
+};
+
+static int add_node(int dir, const char *name, const struct source *source, struct error *err) {
+        const struct plan_device *device = source->device;
+
         if (!*name || streq(name, ".") || streq(name, ".."))
                 return fail(err, CODE_CONFIG_INVALID, EINVAL, device_field(device), "%s names no file", device->path);
-        return plan->bind_devices ? bind_node(dir, name, device, err) : make_node(dir, name, device, err);
+        if (source->bind && device->type != S_IFIFO)
+                return bind_node(dir, name, device, source->tree, err);
+        return make_node(dir, name, device, err);
 }
 
 /* Devices elsewhere than directly in /dev. BASE stands for the part of PATH before BELOW. */
-static int add_deep_node(const struct plan_plan *plan, int base, const char *below, const struct plan_device *device, struct error *err) {
+static int add_deep_node(int base, const char *below, const struct source *source, struct error *err) {
+        const struct plan_device *device = source->device;
         const char *slash = strrchr(below, '/');
         _cleanup_close_ int dir = -1;
         char parent[PATH_MAX];
@@ -114,7 +147,7 @@ static int add_deep_node(const struct plan_plan *plan, int base, const char *bel
                 return fail(err, CODE_CONFIG_INVALID, EINVAL, device_field(device), "%s names no file below a directory", device->path);
         snprintf(parent, sizeof parent, "%.*s/", (int)(slash - below), below);
         r = container_path_make_with(base, parent, S_IFDIR, O_DIRECTORY, 0, &dir, err);
-        return r < 0 ? r : add_node(plan, dir, slash + 1, device, err);
+        return r < 0 ? r : add_node(dir, slash + 1, source, err);
 }
 
 static bool is_bind_of_dev(const struct plan_mount *m) {
@@ -162,7 +195,7 @@ static int add_links(int dev, struct error *err) {
         return add_ptmx(dev, err);
 }
 
-int dev_populate(const struct plan_plan *plan, int root, struct error *err) {
+int dev_populate(const struct plan_plan *plan, int root, const int *trees, struct error *err) {
         _cleanup_close_ int dev = -1;
         bool foreign = false;
         int r;
@@ -175,17 +208,17 @@ int dev_populate(const struct plan_plan *plan, int root, struct error *err) {
                         return r;
         }
         for (size_t i = 0; i < plan->n_devices; i++) {
-                const struct plan_device *device = &plan->devices[i];
-                const char *below = str_after(device->path, "/dev/");
+                const struct source source = { &plan->devices[i], plan->bind_devices || trees, trees ? trees[i] : -1 };
+                const char *path = plan->devices[i].path, *below = str_after(path, "/dev/");
 
                 if (below && foreign)
                         continue;
-                if (!below)
-                        r = add_deep_node(plan, root, device->path, device, err);
+                if (!below || strstr(below, "..")) /* which may leave /dev, but not the root */
+                        r = add_deep_node(root, path, &source, err);
                 else if (strchr(below, '/'))
-                        r = add_deep_node(plan, dev, below, device, err);
+                        r = add_deep_node(dev, below, &source, err);
                 else
-                        r = add_node(plan, dev, below, device, err);
+                        r = add_node(dev, below, &source, err);
                 if (r < 0)
                         return r;
         }

@@ -382,7 +382,7 @@ static void view_reachable(struct str *out, const struct plan_plan *plan) {
                 binds += plan->mounts[i].kind == PLAN_MOUNT_KIND_BIND;
         if (binds)
                 item(out, "whoever listens on a socket in the bound directories above", NULL);
-        if (!plan->cgroup->limit_devices && !plan->bind_devices)
+        if (!plan->cgroup->limit_devices && !plan->bind_devices && !plan->make_devices)
                 item(out, "every device", "no device rules");
         else
                 view_device_rules(out, plan->cgroup);

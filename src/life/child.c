@@ -11,6 +11,7 @@
 
 #include "apply/credentials.h"
 #include "apply/dev.h"
+#include "apply/dev_nodes.h"
 #include "apply/hooks.h"
 #include "apply/idmap.h"
 #include "apply/loopback.h"
@@ -90,6 +91,16 @@ static int make_terminal(struct child *child, int root, int *ret_slave, struct e
         return r;
 }
 
+static int take_nodes(struct child *child, int root, struct error *err) {
+        int r;
+
+        if (!child->devices)
+                return 0;
+        r = dev_nodes_take(child->plan, root, child->nodes, child->devices, err);
+        close_fd(&child->nodes);
+        return r;
+}
+
 /* Builds the container's tree and moves into it. */
 static int enter_root(struct child *child, int *ret_slave, struct error *err) {
         const struct plan_plan *plan = child->plan;
@@ -99,7 +110,8 @@ static int enter_root(struct child *child, int *ret_slave, struct error *err) {
         if ((r = payload_begin(&child->payload, err)) < 0 ||
             (r = rootfs_prepare(plan, &root, err)) < 0 ||
             (r = mounts_attach(plan, root, child->sources, err)) < 0 ||
-            (r = dev_populate(plan, root, err)) < 0 ||
+            (r = take_nodes(child, root, err)) < 0 ||
+            (r = dev_populate(plan, root, child->devices, err)) < 0 ||
             (r = make_terminal(child, root, ret_slave, err)) < 0)
                 return r;
         if (plan->hooks) {

@@ -24,6 +24,8 @@ struct child {
         size_t n_kept;
         unsigned first_kept;
         int host[3];                            /* directories of the runtime's: of the state, with its lock, and the cgroup */
+        int nodes;                              /* the tree that dev_nodes_make() made, or -1 */
+        int *devices;                           /* room for what is taken from it, or NULL */
         int *sources;                           /* trees for mounts that only the parent could open (mounts.h), or NULL */
         bool rendezvous;                        /* hooks or network devices want the namespaces ready before anything is mounted */
         bool documented;                        /* there are hooks, for which the documents above are made */

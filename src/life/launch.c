@@ -12,6 +12,7 @@
 #include "apply/affinity.h"
 #include "apply/cgroup.h"
 #include "apply/cgroup_delegate.h"
+#include "apply/dev_nodes.h"
 #include "apply/hooks.h"
 #include "apply/idmap.h"
 #include "apply/mounts.h"
@@ -174,15 +175,26 @@ static int open_sources(struct launch *l, struct error *err) {
         return 0;
 }
 
+/* Devices that the child cannot make (dev_nodes.h). */
+static int make_devices(struct launch *l, struct error *err) {
+        if (l->plan->bind_devices)
+                return dev_nodes_check_host(l->plan, err);
+        if (!l->plan->make_devices)
+                return 0;
+        l->child.devices = arena_array(l->arena, int, l->plan->n_devices);
+        return dev_nodes_make(l->plan, &l->child.nodes, err);
+}
+
 static void list_kept(struct launch *l) {
         struct child *child = &l->child;
         size_t n_sources = child->sources ? l->plan->n_mounts : 0;
-        int *kept = arena_array(l->arena, int, 4 + child->joins.n + n_sources);
+        int *kept = arena_array(l->arena, int, 5 + child->joins.n + n_sources);
 
         child->kept = kept;
         child->first_kept = 3 + l->request->preserve_fds;
         *kept++ = child->sync.child;
         *kept++ = child->gate;
+        *kept++ = child->nodes;
         *kept++ = child->hook_output.out;
         *kept++ = child->hook_output.err;
         for (unsigned i = 0; i < child->joins.n; i++)
@@ -214,7 +226,8 @@ static int prepare_child(struct launch *l, struct error *err) {
                                   (r = make_hook_document(l, OCI_STATUS_CREATED, &child->created, err)) < 0 ||
                                   (r = open_hook_output(&l->result.container, &child->hook_output, err)) < 0))
                 return r;
-        if ((r = open_sources(l, err)) < 0 || (r = namespaces_open(plan->namespaces, &child->joins, err)) < 0 ||
+        if ((r = open_sources(l, err)) < 0 || (r = make_devices(l, err)) < 0 ||
+            (r = namespaces_open(plan->namespaces, &child->joins, err)) < 0 ||
             (r = namespaces_check_own(plan, &child->joins, err)) < 0 || (r = sync_open(&child->sync, err)) < 0)
                 return r;
         if (l->request->wait_for_start && (r = gate_open(l->result.container.dir, &child->gate, err)) < 0)
@@ -227,6 +240,7 @@ static void drop_sources(struct launch *l) {
         if (l->child.sources)
                 mount_sources_close(l->plan, l->child.sources);
         l->child.sources = NULL;
+        close_fd(&l->child.nodes);
 }
 
 static int clone_child(struct launch *l, struct error *err) {
@@ -434,7 +448,8 @@ static void undo(struct launch *l, struct error *err) {
 int launch(struct arena *arena, const struct launch_request *request, struct launched *ret, struct error *err) {
         struct launch l = {
                 .request = request, .plan = request->plan, .arena = arena, .result = LAUNCHED_NOTHING, .cgroup = -1,
-                .dialogue = { .socket = -1, .console = -1 }, .child = { .sync = SYNC_CLOSED, .gate = -1, .hook_output = HOOK_OUTPUT_OURS },
+                .dialogue = { .socket = -1, .console = -1 },
+                .child = { .sync = SYNC_CLOSED, .gate = -1, .nodes = -1, .hook_output = HOOK_OUTPUT_OURS },
         };
         int r;
 

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
+#include "plan/ids.h"
+
 /* Kernel: include/linux/kdev_t.h; mknod(2) drops the bits above. */
 #define LARGEST_MAJOR ((1 << 12) - 1)
 #define LARGEST_MINOR ((1 << 20) - 1)
@@ -40,15 +42,31 @@ static int compile_number(struct compilation *c, const struct oci_device *asked,
         return 0;
 }
 
+/* A node is a name in a directory; slashes behind it say nothing. */
+static int compile_path(struct compilation *c, const char *asked, const char *field, const char **ret) {
+        size_t length = asked ? strlen(asked) : 0;
+        const char *name;
+
+        while (length > 0 && asked[length - 1] == '/')
+                length--;
+        if (length == 0 || asked[0] != '/')
+                return INVALID(c->err, FIELD(c->arena, "%s.path", field), "expected an absolute path, found \"%s\"", asked ?: "");
+        *ret = arena_strndup(c->arena, asked, length);
+        name = strrchr(*ret, '/') + 1;
+        if (streq(name, ".") || streq(name, ".."))
+                return INVALID(c->err, FIELD(c->arena, "%s.path", field), "%s names a directory", asked);
+        return 0;
+}
+
 static int compile_device(struct compilation *c, const struct oci_device *asked, size_t index, struct plan_device *device) {
         const char *field = FIELD(c->arena, "linux.devices[%zu]", index);
         int r;
 
         if (asked->type < OCI_DEVICE_TYPE_C || asked->type > OCI_DEVICE_TYPE_P)
                 return INVALID(c->err, FIELD(c->arena, "%s.type", field), "expected c, b, u or p");
-        if (!asked->path || asked->path[0] != '/' || asked->path[strspn(asked->path, "/")] == '\0')
-                return INVALID(c->err, FIELD(c->arena, "%s.path", field), "expected an absolute path, found \"%s\"", asked->path ?: "");
-        *device = (struct plan_device){ .field = field, .path = asked->path, .type = types[asked->type], .mode = 0666 };
+        *device = (struct plan_device){ .field = field, .type = types[asked->type], .mode = 0666 };
+        if ((r = compile_path(c, asked->path, field, &device->path)) < 0)
+                return r;
         if ((r = compile_number(c, asked, field, "major", OCI_DEVICE_HAS_MAJOR, asked->major, LARGEST_MAJOR, &device->major)) < 0 ||
             (r = compile_number(c, asked, field, "minor", OCI_DEVICE_HAS_MINOR, asked->minor, LARGEST_MINOR, &device->minor)) < 0)
                 return r;
@@ -105,11 +123,38 @@ static bool is_given(const struct plan_device *given, size_t n, const char *path
         return false;
 }
 
-/* mknod(2) of a device asks for CAP_MKNOD in the initial user namespace. */
-static bool can_mknod(const struct compilation *c) {
-        const struct facts_identity *identity = c->facts->identity;
+/* mknod(2) of a device asks for CAP_MKNOD in the initial user namespace, whoever is to own the node. */
+static bool can_mknod(const struct facts_identity *identity) {
+        return identity->initial_userns && identity->capabilities & UINT64_C(1) << CAP_MKNOD;
+}
 
-        return !namespace_own(c->plan, CLONE_NEWUSER) && identity->initial_userns && identity->capabilities & UINT64_C(1) << CAP_MKNOD;
+/* Of a user namespace that is joined the map may not be known: then nobody knows an owner's id on the host. */
+static void choose_maker(struct compilation *c) {
+        struct plan_plan *plan = c->plan;
+        bool inside = namespace_own(plan, CLONE_NEWUSER), possible = can_mknod(c->facts->identity);
+
+        if (inside && possible && plan->ids->n_uid_map && plan->ids->n_gid_map) {
+                plan->make_devices = true;
+                plan->has |= PLAN_PLAN_HAS_MAKE_DEVICES;
+        }
+        plan->bind_devices = !plan->make_devices && (inside || !possible);
+        plan->has |= PLAN_PLAN_HAS_BIND_DEVICES;
+}
+
+static int check_owners(struct compilation *c) {
+        const struct plan_ids *ids = c->plan->ids;
+
+        for (size_t i = 0; c->plan->make_devices && i < c->plan->n_devices; i++) {
+                const struct plan_device *device = &c->plan->devices[i];
+
+                if (!device->field || device->type == S_IFIFO)
+                        continue;
+                if (!ids_map_inside(ids->uid_map, ids->n_uid_map, device->uid))
+                        return INVALID(c->err, FIELD(c->arena, "%s.uid", device->field), "%u is not in linux.uidMappings", device->uid);
+                if (!ids_map_inside(ids->gid_map, ids->n_gid_map, device->gid))
+                        return INVALID(c->err, FIELD(c->arena, "%s.gid", device->field), "%u is not in linux.gidMappings", device->gid);
+        }
+        return 0;
 }
 
 int devices_compile(struct compilation *c) {
@@ -130,7 +175,6 @@ int devices_compile(struct compilation *c) {
         for (size_t i = 0; i < linux->n_devices; i++)
                 if (given[i].path)
                         plan->devices[plan->n_devices++] = given[i];
-        plan->bind_devices = !can_mknod(c);
-        plan->has |= PLAN_PLAN_HAS_BIND_DEVICES;
-        return 0;
+        choose_maker(c);
+        return check_owners(c);
 }

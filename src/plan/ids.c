@@ -22,6 +22,15 @@ bool ids_map_inside(const struct plan_id_range *map, size_t n, uint32_t id) {
         return false;
 }
 
+bool ids_outside(const struct plan_id_range *map, size_t n, uint32_t id, uint32_t *ret) {
+        for (size_t i = 0; i < n; i++)
+                if (id >= map[i].inside && id - map[i].inside < map[i].count) {
+                        *ret = map[i].outside + (id - map[i].inside);
+                        return true;
+                }
+        return false;
+}
+
 struct span {
         uint32_t start, count;
 };

@@ -16,3 +16,6 @@ int ids_compile_map(struct arena *arena, const struct oci_id_mapping *asked, siz
 /* ID is what some id of the container is on the host (outside) or in the container (inside). */
 bool ids_map_outside(const struct plan_id_range *map, size_t n, uint32_t id);
 bool ids_map_inside(const struct plan_id_range *map, size_t n, uint32_t id);
+
+/* What ID of the container is on the host. False: it is not in the map. */
+bool ids_outside(const struct plan_id_range *map, size_t n, uint32_t id, uint32_t *ret);

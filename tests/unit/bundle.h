@@ -112,7 +112,7 @@ static inline void enter_all(const struct plan_plan *plan) {
 
         CHECK_OK(rootfs_prepare(plan, &root, &err));
         CHECK_OK(mounts_attach(plan, root, NULL, &err));
-        CHECK_OK(dev_populate(plan, root, &err));
+        CHECK_OK(dev_populate(plan, root, NULL, &err));
         CHECK_OK(masks_apply(plan, root, &err));
         CHECK_OK(rootfs_enter(plan, root, &err));
         close(root);

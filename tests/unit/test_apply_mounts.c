@@ -127,7 +127,7 @@ CHILD_TEST(a_dev_that_leads_out_of_the_root_is_refused, NEW_ALL) {
         plan->n_devices = 1;
         CHECK(mkdir("outside", 0755) == 0 && symlink("../outside", "root/dev") == 0);
         CHECK_OK(rootfs_prepare(plan, &root, &err));
-        CHECK(dev_populate(plan, root, &err) == -ELOOP);
+        CHECK(dev_populate(plan, root, NULL, &err) == -ELOOP);
         CHECK(rmdir("outside") == 0 && access("root/outside", F_OK) < 0);
 }
 
@@ -352,16 +352,16 @@ CHILD_TEST(devices_that_exist_must_be_the_right_ones, 0) {
         CHECK_OK(rootfs_prepare(plan, &root, &err));
         CHECK(mknod("root/dev/null", S_IFCHR | 0600, makedev(1, 3)) == 0 && symlink("elsewhere", "root/dev/stdin") == 0 &&
                 mknod("root/dev/ptmx", S_IFREG, 0) == 0);
-        CHECK_OK(dev_populate(plan, root, &err));
-        CHECK_OK(dev_populate(plan, root, &err)); /* and again, over what is there */
+        CHECK_OK(dev_populate(plan, root, NULL, &err));
+        CHECK_OK(dev_populate(plan, root, NULL, &err)); /* and again, over what is there */
         CHECK(stat("root/dev/mine", &st) == 0 && st.st_mode == (S_IFCHR | 0640) && st.st_uid == 3 && st.st_gid == 4);
         CHECK(mode_of("root/dev/null") == (S_IFCHR | 0600) && S_ISLNK(mode_of("root/dev/ptmx")) && S_ISFIFO(mode_of("root/fifo")));
         CHECK(stat("root/dev/net/tun", &st) == 0 && st.st_rdev == makedev(10, 200));
         CHECK(unlink("root/dev/mine") == 0);
         write_text("root/dev/mine", "");
-        CHECK(dev_populate(plan, root, &err) == -EEXIST && strcmp(err.where, "linux.devices[0]") == 0);
+        CHECK(dev_populate(plan, root, NULL, &err) == -EEXIST && strcmp(err.where, "linux.devices[0]") == 0);
         CHECK(unlink("root/dev/mine") == 0 && symlink("null", "root/dev/mine") == 0);
-        CHECK(dev_populate(plan, root, &err) == -EEXIST);
+        CHECK(dev_populate(plan, root, NULL, &err) == -EEXIST);
 }
 
 /* A read-only /dev of the image: the default devices are done without, a demanded one is an error (runc#3248). */
@@ -375,10 +375,10 @@ CHILD_TEST(a_read_only_dev_lacks_only_defaults, 0) {
         plan->n_mounts = 0;
         CHECK(mkdir("root/dev", 0755) == 0 && mount("d", "root/dev", "tmpfs", MS_RDONLY, NULL) == 0);
         CHECK_OK(rootfs_prepare(plan, &root, &err));
-        CHECK_OK(dev_populate(plan, root, &err));
+        CHECK_OK(dev_populate(plan, root, NULL, &err));
         plan->devices = &device;
         plan->n_devices = 1;
-        CHECK(dev_populate(plan, root, &err) == -EROFS);
+        CHECK(dev_populate(plan, root, NULL, &err) == -EROFS);
 }
 
 CHILD_TEST(a_user_namespace_gets_the_hosts_devices, NEW_ALL | CLONE_NEWUSER | CLONE_NEWNS) {
@@ -395,10 +395,10 @@ CHILD_TEST(a_user_namespace_gets_the_hosts_devices, NEW_ALL | CLONE_NEWUSER | CL
         CHECK_OK(mounts_attach(plan, root, NULL, &err));
         plan->devices = &wrong;
         plan->n_devices = 1;
-        CHECK(dev_populate(plan, root, &err) == -ENODEV);
+        CHECK(dev_populate(plan, root, NULL, &err) == -ENODEV);
         plan->devices = default_devices;
         plan->n_devices = 6;
-        CHECK_OK(dev_populate(plan, root, &err));
+        CHECK_OK(dev_populate(plan, root, NULL, &err));
         CHECK_OK(masks_apply(plan, root, &err));
         CHECK_OK(rootfs_enter(plan, root, &err));
         CHECK(stat("/dev/null", &st) == 0 && S_ISCHR(st.st_mode) && st.st_rdev == makedev(1, 3));

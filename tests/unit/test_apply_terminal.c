@@ -20,7 +20,7 @@ CHILD_TEST(the_container_gets_a_terminal_and_a_console, CLONE_NEWIPC) {
 
         CHECK_OK(rootfs_prepare(plan, &root, &err));
         CHECK_OK(mounts_attach(plan, root, NULL, &err));
-        CHECK_OK(dev_populate(plan, root, &err));
+        CHECK_OK(dev_populate(plan, root, NULL, &err));
         CHECK_OK(terminal_open(root, 91, 33, &master, &slave, &err));
         CHECK_OK(terminal_own(slave, 77, &err));
         CHECK_OK(rootfs_enter(plan, root, &err));

@@ -397,7 +397,7 @@ static void the_binary_is_protected_where_somebody_could_write_it(void **state) 
         assert_true(must_compile(ALL("", "", "", ",{\"type\":\"user\",\"path\":\"/n\"}"), &root_host)->protect_binary);
 }
 
-static void nodes_are_bound_where_mknod_is_impossible(void **state) {
+static void nodes_are_made_outside_or_bound_where_mknod_is_impossible(void **state) {
         struct facts_identity weak = root_identity, nested = root_identity;
         struct facts_facts host = root_host;
 
@@ -405,7 +405,11 @@ static void nodes_are_bound_where_mknod_is_impossible(void **state) {
         weak.capabilities &= ~(UINT64_C(1) << 27);
         nested.initial_userns = false;
         assert_false(must_compile(PROCESS("\"env\":[]"), &root_host)->bind_devices);
-        assert_true(must_compile(USERNS(MAPS), &root_host)->bind_devices);
+        assert_false(must_compile(USERNS(MAPS), &root_host)->bind_devices);
+        assert_true(must_compile(USERNS(MAPS), &root_host)->make_devices);
+        assert_false(must_compile(PROCESS("\"env\":[]"), &root_host)->make_devices);
+        assert_true(must_compile(USERNS(MAPS), &user_host)->bind_devices);
+        assert_false(must_compile(USERNS(MAPS), &user_host)->make_devices);
         host.identity = &weak;
         assert_true(must_compile(PROCESS("\"env\":[]"), &host)->bind_devices);
         host.identity = &nested;
@@ -626,7 +630,7 @@ int main(void) {
                 TEST(network_devices_keep_their_name_or_get_another),
                 TEST(who_writes_the_id_maps),
                 TEST(the_binary_is_protected_where_somebody_could_write_it),
-                TEST(nodes_are_bound_where_mknod_is_impossible),
+                TEST(nodes_are_made_outside_or_bound_where_mknod_is_impossible),
                 TEST(the_cgroup_is_below_the_mount_for_root_and_beside_our_own_for_others),
                 TEST(rules_that_allow_everything_need_no_program),
                 TEST(device_rules_are_for_containers_that_could_make_or_open_nodes),
