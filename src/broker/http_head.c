@@ -68,7 +68,7 @@ static enum refusal parse_request_line(struct http_head *head, const char *text,
         if (!second || memchr(second + 1, ' ', n - (size_t)(second + 1 - text)))
                 return REFUSAL_REQUEST_LINE;
         if ((refusal = parse_version(head, second + 1, n - (size_t)(second + 1 - text))) ||
-            (refusal = parse_method(head, text, (size_t)(first - text))) || (refusal = check_target(target, n_target)))
+                (refusal = parse_method(head, text, (size_t)(first - text))) || (refusal = check_target(target, n_target)))
                 return refusal;
         if (head->connect)
                 return authority_parse(target, n_target, 0, &head->authority);

@@ -13,13 +13,13 @@ struct http_head {
         enum refusal refusal; /* of HTTP_REFUSED */
 
         /* Of HTTP_DONE. */
-        bool connect;                /* CONNECT; else a plain request for http:// */
+        bool connect; /* CONNECT; else a plain request for http:// */
         bool http10;
-        bool expect_continue;        /* the client waits for 100 Continue before it sends the body */
-        bool answer_self;            /* OPTIONS with Max-Forwards: 0 (RFC 9110, 7.6.2) */
+        bool expect_continue; /* the client waits for 100 Continue before it sends the body */
+        bool answer_self;     /* OPTIONS with Max-Forwards: 0 (RFC 9110, 7.6.2) */
         struct authority authority;
-        const char *method;          /* a constant */
-        uint64_t content_length;     /* 0 when there is none */
+        const char *method;      /* a constant */
+        uint64_t content_length; /* 0 when there is none */
 
         /* Inside. */
         struct http_lines lines;

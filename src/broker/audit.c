@@ -1,0 +1,118 @@
+#define _GNU_SOURCE
+#include "broker/audit.h"
+
+#include "base/fd.h"
+#include "base/str.h"
+#include "base/time.h"
+
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <sys/stat.h>
+
+static int take_descriptor(const char *number, struct audit *audit, struct error *err) {
+        uint64_t n;
+
+        if (str_to_u64(number, INT_MAX, &n) < 0)
+                return fail(err, CODE_USAGE, EINVAL, "--audit", "expected a path or fd:N, found `fd:%s`", number);
+        audit->fd = fcntl((int)n, F_DUPFD_CLOEXEC, 3);
+        if (audit->fd < 0)
+                return fail_errno(err, CODE_USAGE, errno, "--audit", "cannot use descriptor %s", number);
+        return 0;
+}
+
+static int open_files(const char *path, struct audit *audit, struct error *err) {
+        const int flags = O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK;
+        char older[PATH_MAX];
+
+        if ((size_t)snprintf(older, sizeof older, "%s.1", path) >= sizeof older)
+                return fail(err, CODE_USAGE, ENAMETOOLONG, "--audit", "this path is too long");
+        audit->fd = open(path, flags | O_CLOEXEC, 0640);
+        if (audit->fd < 0)
+                return fail_errno(err, CODE_USAGE, errno, "--audit", "cannot open %s", path);
+        audit->older = open(older, flags | O_CLOEXEC, 0640);
+        if (audit->older < 0)
+                return fail_errno(err, CODE_USAGE, errno, "--audit", "cannot open %s", older);
+        return 0;
+}
+
+int audit_open(const char *where, struct audit *ret, struct error *err) {
+        const char *number = where ? str_after(where, "fd:") : NULL;
+        struct audit audit = { .fd = -1, .older = -1 };
+        struct stat st;
+        int r = !where ? 0 : number ? take_descriptor(number, &audit, err) : open_files(where, &audit, err);
+
+        if (r == 0 && audit.fd >= 0 && fstat(audit.fd, &st) < 0)
+                r = fail_errno(err, CODE_USAGE, errno, "--audit", "cannot look at %s", where);
+        if (r < 0) {
+                audit_close(&audit);
+                return r;
+        }
+        audit.regular = audit.fd >= 0 && S_ISREG(st.st_mode);
+        audit.size = audit.regular ? (uint64_t)st.st_size : 0;
+        /* Who reads a pipe may have stopped reading. Of a file nobody else shares the flags that matter. */
+        if (audit.fd >= 0 && !audit.regular)
+                (void)fcntl(audit.fd, F_SETFL, fcntl(audit.fd, F_GETFL) | O_NONBLOCK);
+        /* gmtime(3) looks for the time zone, a file, when it is called for the first time. */
+        (void)time_rfc3339(0);
+        *ret = audit;
+        return 0;
+}
+
+void audit_close(struct audit *audit) {
+        close_fd(&audit->fd);
+        close_fd(&audit->older);
+}
+
+/* By copying, because after the lock-down there are no names any more that could be changed. The files' size is what bounds the time this
+ * takes. What finds no room is lost, as the oldest there is. */
+static void rotate(struct audit *audit) {
+        char buffer[1 << 16];
+        off_t at = 0;
+        ssize_t n;
+
+        if (audit->older >= 0 && ftruncate(audit->older, 0) == 0)
+                while ((n = pread(audit->fd, buffer, sizeof buffer, at)) > 0 && write(audit->older, buffer, (size_t)n) == n)
+                        at += n;
+        if (ftruncate(audit->fd, 0) < 0)
+                return;
+        /* A descriptor of somebody else's need not append. */
+        (void)lseek(audit->fd, 0, SEEK_SET);
+        audit->size = 0;
+}
+
+/* The whole line or none of it. */
+static bool write_whole(struct audit *audit, const struct str *text) {
+        ssize_t n = write(audit->fd, text->text, text->size);
+
+        if (n == (ssize_t)text->size)
+                return true;
+        if (n > 0 && audit->regular && ftruncate(audit->fd, (off_t)audit->size) == 0)
+                (void)lseek(audit->fd, (off_t)audit->size, SEEK_SET);
+        return false;
+}
+
+void audit_write(struct audit *audit, struct sage_audit *line) {
+        _cleanup_str_ struct str text = { 0 };
+        struct error err;
+
+        if (audit->fd < 0)
+                return;
+        if (audit->lost) {
+                line->has |= SAGE_AUDIT_HAS_LOST;
+                line->lost = audit->lost;
+        }
+        if (spec_encode(&sage_audit_type, line, &text, 0, &err) < 0) {
+                audit->lost++;
+                return;
+        }
+        str_putc(&text, '\n');
+        if (audit->regular && audit->size + text.size > AUDIT_FILE_MAX)
+                rotate(audit);
+        if ((audit->regular && audit->size + text.size > AUDIT_FILE_MAX) || !write_whole(audit, &text)) {
+                audit->lost++;
+                return;
+        }
+        audit->size += text.size;
+        audit->lost = 0;
+}

@@ -1,0 +1,127 @@
+#define _GNU_SOURCE
+#include "broker/broker.h"
+
+#include "broker/connection.h"
+#include "broker/listener.h"
+
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/epoll.h>
+#include <sys/signalfd.h>
+
+#define SLOT_BITS 16 /* max_connections is 65536 at most (schemas/sage-network.json) */
+
+#define container_of(pointer, type, member) ((type *)((char *)(pointer)-offsetof(type, member)))
+
+struct slot *broker_take_slot(struct broker *broker, struct connection *connection, uint32_t *ret_tag) {
+        struct slot *slot = &broker->slots[broker->first_free];
+
+        if (broker->first_free == broker->n_slots)
+                return NULL;
+        *ret_tag = (uint32_t)slot->uses << SLOT_BITS | broker->first_free;
+        broker->first_free = slot->next_free;
+        broker->n_open++;
+        slot->connection = connection;
+        return slot;
+}
+
+static struct slot *find_slot(struct broker *broker, uint32_t tag) {
+        uint32_t number = tag & ((1u << SLOT_BITS) - 1);
+        struct slot *slot = number < broker->n_slots ? &broker->slots[number] : NULL;
+
+        return slot && slot->connection && slot->uses == tag >> SLOT_BITS ? slot : NULL;
+}
+
+void broker_give_slot(struct broker *broker, uint32_t tag) {
+        struct slot *slot = find_slot(broker, tag);
+
+        slot->connection = NULL;
+        slot->uses++;
+        slot->next_free = broker->first_free;
+        broker->first_free = (uint32_t)(slot - broker->slots);
+        broker->n_open--;
+        listeners_resume(broker);
+}
+
+static void answer_arrived(struct broker *broker, struct dialer_answer *answer) {
+        struct slot *slot = find_slot(broker, answer->tag);
+
+        if (slot)
+                connection_dialed(slot->connection, answer);
+        else if (answer->fd >= 0)
+                close(answer->fd);
+}
+
+static void ask_again(struct broker *broker) {
+        broker->dialer_is_full = false;
+        for (uint32_t i = 0; i < broker->n_slots && !broker->dialer_is_full; i++)
+                if (broker->slots[i].connection)
+                        connection_ask(broker->slots[i].connection);
+}
+
+static void dialer_ready(struct source *source, uint32_t events) {
+        struct broker *broker = container_of(source, struct broker, dialer_source);
+        struct dialer_answer answer;
+        int r;
+
+        while ((r = dialer_receive(&broker->dialer, &answer)) == 0)
+                answer_arrived(broker, &answer);
+        if (r != -EAGAIN || events & (EPOLLHUP | EPOLLERR))
+                broker->loop.stopped = true; /* nobody could be connected any more: closed is the safe state */
+        else if (broker->dialer_is_full && events & EPOLLOUT)
+                ask_again(broker);
+}
+
+static void signal_arrived(struct source *source, uint32_t events) {
+        struct broker *broker = container_of(source, struct broker, signal_source);
+
+        (void)events;
+        broker->loop.stopped = true;
+}
+
+static int watch_signals(struct broker *broker) {
+        sigset_t signals;
+
+        sigemptyset(&signals);
+        sigaddset(&signals, SIGTERM);
+        sigaddset(&signals, SIGINT);
+        sigaddset(&signals, SIGHUP);
+        if (sigprocmask(SIG_BLOCK, &signals, NULL) < 0 || (broker->signals = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK)) < 0)
+                return -errno;
+        broker->signal_source.ready = signal_arrived;
+        return loop_add(&broker->loop, broker->signals, EPOLLIN, &broker->signal_source);
+}
+
+int broker_open(struct broker *broker, struct error *err) {
+        int r = loop_open(&broker->loop, err);
+
+        if (r < 0)
+                return r;
+        broker->n_slots = broker->policy->max_connections;
+        broker->slots = calloc(broker->n_slots, sizeof *broker->slots);
+        broker->buffer = malloc(RELAY_CHUNK);
+        if (!broker->slots || !broker->buffer)
+                return fail_errno(err, CODE_RESOURCE_EXHAUSTED, ENOMEM, "", "no memory for %u connections", broker->n_slots);
+        for (uint32_t i = 0; i < broker->n_slots; i++)
+                broker->slots[i].next_free = i + 1;
+        broker->dialer_source.ready = dialer_ready;
+        if ((r = loop_add(&broker->loop, broker->dialer.socket, EPOLLIN | EPOLLOUT | EPOLLET, &broker->dialer_source)) < 0 ||
+                (r = watch_signals(broker)) < 0 || (r = listeners_watch(broker)) < 0)
+                return fail_errno(err, CODE_LAUNCH_FAILED, -r, "", "cannot watch descriptors");
+        return 0;
+}
+
+/* At exit(2) the kernel would end what is cut off here as if it were whole. */
+static void reset_all(struct broker *broker) {
+        for (uint32_t i = 0; i < broker->n_slots; i++)
+                if (broker->slots[i].connection)
+                        connection_finish(broker->slots[i].connection, REFUSAL_STOPPED);
+}
+
+int broker_run(struct broker *broker, struct error *err) {
+        int r = loop_run(&broker->loop, err);
+
+        listeners_close(broker);
+        reset_all(broker);
+        return r;
+}

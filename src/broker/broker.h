@@ -1,0 +1,43 @@
+/* The broker's front: what all its connections share. */
+#pragma once
+
+#include "broker/audit.h"
+#include "broker/dialer.h"
+#include "broker/loop.h"
+#include "broker/policy.h"
+#include "broker/relay.h"
+
+struct connection;
+
+/* A place for a connection. Its number and how often it was used before make the tag by which the dialer's answers find it, so that a late
+ * answer finds nobody. */
+struct slot {
+        struct connection *connection;
+        uint32_t next_free; /* of those without one; n_slots: the last */
+        uint16_t uses;
+};
+
+struct broker {
+        const struct policy *policy;
+        struct loop loop;
+        struct dialer dialer;
+        struct source dialer_source, signal_source;
+        int signals; /* signalfd(2) */
+        bool dialer_is_full;
+        struct audit audit;
+        struct listeners *listeners;
+        struct slot *slots;
+        uint32_t n_slots, first_free, n_open;
+        uint64_t n_accepted;
+        char *buffer; /* RELAY_CHUNK bytes, for whoever has the turn */
+};
+
+/* dialer: was started; audit, listeners: open; all of them live on. Watches them, and SIGTERM, SIGINT and SIGHUP, which it blocks. */
+int broker_open(struct broker *broker, struct error *err);
+
+/* Until a signal or the dialer's end says stop; then every connection is reset. */
+int broker_run(struct broker *broker, struct error *err);
+
+/* A free place, or NULL: max_connections are open. */
+struct slot *broker_take_slot(struct broker *broker, struct connection *connection, uint32_t *ret_tag);
+void broker_give_slot(struct broker *broker, uint32_t tag);

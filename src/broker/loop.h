@@ -1,0 +1,40 @@
+/* The one loop: descriptors that became ready, deadlines that passed, and work that gave way to others. */
+#pragma once
+
+#include "base/error.h"
+#include "broker/deadline.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Part of what has the descriptor. events: EPOLLIN and so on (epoll_ctl(2)). */
+struct source {
+        void (*ready)(struct source *source, uint32_t events);
+};
+
+/* Runs once, after all that was ready had its turn. */
+struct task {
+        struct task *next;
+        bool queued;
+        void (*run)(struct task *task);
+};
+
+struct loop {
+        int epoll;
+        uint64_t now_us; /* CLOCK_MONOTONIC, as of the last thing that happened */
+        struct deadlines deadlines;
+        struct task *first, **last;
+        bool stopped;
+};
+
+int loop_open(struct loop *loop, struct error *err);
+void loop_close(struct loop *loop);
+
+/* events: with EPOLLET where SOURCE remembers what is ready. The descriptor leaves the loop by being closed. 0 or a negative errno. */
+int loop_add(const struct loop *loop, int fd, uint32_t events, struct source *source);
+int loop_change(const struct loop *loop, int fd, uint32_t events, struct source *source);
+
+void loop_later(struct loop *loop, struct task *task);
+
+/* Until stopped is set. */
+int loop_run(struct loop *loop, struct error *err);

@@ -1,0 +1,152 @@
+#define _GNU_SOURCE
+#include "broker/relay.h"
+
+#include "base/fd.h"
+
+#include <sys/socket.h>
+
+static void side_fails(struct side *side, int error) {
+        socklen_t size = sizeof error;
+
+        side->failed = side->readable = side->hung_up = true;
+        if (error == 0)
+                (void)getsockopt(side->fd, SOL_SOCKET, SO_ERROR, &error, &size);
+        if (side->error == 0)
+                side->error = error;
+}
+
+void side_ready(struct side *side, uint32_t events) {
+        side->readable |= (events & (EPOLLIN | EPOLLRDHUP | EPOLLHUP | EPOLLERR)) != 0;
+        side->writable |= (events & (EPOLLOUT | EPOLLHUP | EPOLLERR)) != 0;
+        side->hung_up |= (events & (EPOLLRDHUP | EPOLLHUP | EPOLLERR)) != 0;
+        if (events & EPOLLERR)
+                side_fails(side, 0);
+        side->urgent |= (events & EPOLLPRI) != 0;
+}
+
+void side_close(struct side *side, bool reset) {
+        const struct linger linger = { .l_onoff = 1, .l_linger = 0 };
+
+        if (side->fd < 0)
+                return;
+        if (reset)
+                (void)setsockopt(side->fd, SOL_SOCKET, SO_LINGER, &linger, sizeof linger);
+        close_fd(&side->fd);
+}
+
+/* Is there a byte that may not be read? */
+static ssize_t probe(struct flow *flow, struct side *from) {
+        ssize_t got;
+        char byte;
+
+        do
+                got = recv(from->fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT);
+        while (got < 0 && errno == EINTR);
+        if (got > 0)
+                return -EFBIG;
+        from->readable = false;
+        flow->ended |= got == 0;
+        return got < 0 ? -errno : 0;
+}
+
+/* recv(2) stops before an urgent byte, but one that begins at it drops it and goes on. epoll_wait(2) tells of it first (EPOLLPRI), so one
+ * read after one wait never passes it. splice(2) would not pass it at all, and say EAGAIN for ever. */
+ssize_t flow_read(struct flow *flow, struct side *from, char *buffer, size_t n) {
+        uint64_t left = flow->limit - flow->seen;
+        ssize_t got;
+
+        if (!from->readable)
+                return -EAGAIN;
+        if (left == 0)
+                return probe(flow, from);
+        if (n > left)
+                n = (size_t)left;
+        do
+                got = recv(from->fd, buffer, n, MSG_DONTWAIT);
+        while (got < 0 && errno == EINTR);
+        if (got <= 0) {
+                from->readable = false;
+                flow->ended |= got == 0;
+                return got < 0 ? -errno : 0;
+        }
+        /* Less than asked for is all there was; what comes later makes an event of its own (epoll(7)), unless the end has come already. */
+        if ((size_t)got < n && !from->hung_up)
+                from->readable = false;
+        flow->seen += (uint64_t)got;
+        return got;
+}
+
+/* How many of the N bytes have gone: less than N when TO takes no more now, or a negative errno. */
+static ssize_t send_some(struct side *to, const char *data, size_t n) {
+        size_t sent = 0;
+
+        while (sent < n && to->writable) {
+                ssize_t r = send(to->fd, data + sent, n - sent, MSG_NOSIGNAL | MSG_DONTWAIT);
+
+                if (r >= 0)
+                        sent += (size_t)r;
+                else if (errno == EAGAIN)
+                        to->writable = false;
+                else if (errno != EINTR) {
+                        side_fails(to, errno);
+                        return -to->error;
+                }
+        }
+        return (ssize_t)sent;
+}
+
+int flow_send(struct flow *flow, struct side *to, const char *data, size_t n) {
+        ssize_t sent = flow_is_held(flow) ? 0 : send_some(to, data, n);
+
+        if (sent < 0)
+                return (int)sent;
+        if ((size_t)sent < n)
+                str_add(&flow->held, data + sent, n - (size_t)sent);
+        return 0;
+}
+
+int flow_flush(struct flow *flow, struct side *to) {
+        ssize_t sent;
+
+        if (!flow_is_held(flow))
+                return 0;
+        sent = send_some(to, flow->held.text + flow->held_at, flow->held.size - flow->held_at);
+        if (sent < 0)
+                return (int)sent;
+        flow->held_at += (uint32_t)sent;
+        if (flow_is_held(flow))
+                return -EAGAIN;
+        str_free(&flow->held);
+        flow->held_at = 0;
+        return 0;
+}
+
+void flow_end(struct flow *flow) {
+        str_free(&flow->held);
+        flow->held_at = 0;
+        flow->ended = flow->shut = true;
+}
+
+enum relay flow_pump(struct flow *flow, struct side *from, struct side *to, char *buffer) {
+        int r = flow_flush(flow, to);
+        ssize_t n;
+
+        if (r < 0)
+                return r == -EAGAIN ? RELAY_WAIT : RELAY_TO_FAILED;
+        if (!flow->ended) {
+                n = flow_read(flow, from, buffer, RELAY_CHUNK);
+                if (n < 0)
+                        return n == -EAGAIN ? RELAY_WAIT : n == -EFBIG ? RELAY_LIMIT : RELAY_FROM_FAILED;
+                if (n > 0 && flow_send(flow, to, buffer, (size_t)n) < 0)
+                        return RELAY_TO_FAILED;
+                /* The reason was told to whoever asked first, perhaps to a send; the end that is read then is none. */
+                if (n == 0 && !side_ended_in_order(from))
+                        return RELAY_FROM_FAILED;
+                if (n > 0)
+                        return from->readable && !flow_is_held(flow) ? RELAY_AGAIN : RELAY_WAIT;
+        }
+        if (!flow->shut && shutdown(to->fd, SHUT_WR) < 0 && errno != ENOTCONN)
+                return RELAY_TO_FAILED;
+        flow->shut = true;
+        return RELAY_OVER;
+}

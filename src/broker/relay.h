@@ -1,0 +1,75 @@
+/* Bytes from one side of a connection to the other: counted as they are read, and never read beyond a limit or faster than they leave.
+ *
+ * Bytes are copied through one buffer that all connections share; a flow has memory of its own only while the other side does not take
+ * what was read for it. (A pipe and splice(2) cost more than they save between sockets of one host: tests/bench.) */
+#pragma once
+
+#include "base/str.h"
+#include "broker/loop.h"
+
+#include <errno.h>
+#include <sys/epoll.h>
+#include <sys/types.h>
+
+#define RELAY_CHUNK 65536u
+
+/* One socket. It is watched once for all (EPOLLET), so what is ready is remembered here. */
+struct side {
+        struct source source;
+        int fd;
+        bool readable, writable;
+        bool hung_up; /* what is read may be the last: read until it says so */
+        bool failed;  /* it was reset, or cannot be reached any more */
+        int error;    /* why, as far as the socket has told: it tells once, and whoever reads on is told of a regular end */
+        bool urgent;  /* TCP urgent data has come, which would be lost or reordered */
+};
+
+#define SIDE_EVENTS (EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLPRI | EPOLLET)
+
+void side_ready(struct side *side, uint32_t events);
+
+/* reset: what was not sent yet is dropped, and the peer is told that this is no regular end (socket(7), SO_LINGER). */
+void side_close(struct side *side, bool reset);
+
+struct flow {
+        uint64_t seen, limit; /* bytes read, and how many may be */
+        struct str held;      /* was read and not sent yet, from HELD_AT on */
+        uint32_t held_at;
+        bool ended; /* nothing more will be read */
+        bool shut;  /* and the other side was told */
+};
+
+static inline bool flow_is_held(const struct flow *flow) {
+        return flow->held.size > flow->held_at;
+}
+
+enum relay {
+        RELAY_WAIT,  /* for a socket */
+        RELAY_AGAIN, /* there is more to do at once, but others may be waiting */
+        RELAY_OVER,  /* all has gone through, and the end as well */
+        RELAY_LIMIT, /* there is a byte more than may be */
+        RELAY_FROM_FAILED,
+        RELAY_TO_FAILED,
+};
+
+/* Reads once, at most N bytes: more than 0, or 0 at the end, or -EAGAIN, -EFBIG when there is a byte beyond the limit, or what the socket
+ * says. To be called once an event at most: a second read would step over urgent data before epoll tells of it (relay.c). */
+ssize_t flow_read(struct flow *flow, struct side *from, char *buffer, size_t n);
+
+/* Sends DATA behind what is held, and holds what TO does not take. 0 or a negative errno. */
+int flow_send(struct flow *flow, struct side *to, const char *data, size_t n);
+
+/* Sends what is held: 0 when nothing is left, -EAGAIN, or what the socket says. */
+int flow_flush(struct flow *flow, struct side *to);
+
+/* Did the peer end its side in order before it failed? Then what was read of it is all there was (tcp_reset() of the kernel: EPIPE for a
+ * socket in CLOSE_WAIT). */
+static inline bool side_ended_in_order(const struct side *side) {
+        return !side->failed || side->error == EPIPE;
+}
+
+/* Forgets what is held, and that there could be more. */
+void flow_end(struct flow *flow);
+
+/* One turn of plain relaying. buffer: RELAY_CHUNK bytes. */
+enum relay flow_pump(struct flow *flow, struct side *from, struct side *to, char *buffer);

@@ -1,0 +1,88 @@
+"""From the command line to SIGTERM."""
+
+import subprocess
+
+from test_limits import read_until_reset_or_end, tunnel_for
+from test_plain import OK, answering, get
+from world import *
+
+
+def fails(*arguments):
+    done = subprocess.run([os.environ["SAGE_EGRESS_BROKER"], *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, encoding="utf-8",
+                          timeout=PATIENCE, check=False)  # fmt: skip
+    assert done.returncode == 1 and done.stdout == "", done
+    return done.stderr
+
+
+def test_usage_errors_name_the_option():
+    with open("good.json", "w", encoding="ascii") as file:
+        file.write('{"mode":"allowlist","allowed_hosts":["a"]}')
+    with open("bad.json", "w", encoding="ascii") as file:
+        file.write('{"mode":"allowlist","allowed_hosts":["a"],"allowed_ports":[22]}')
+    with open("none.json", "w", encoding="ascii") as file:
+        file.write('{"mode":"none"}')
+    listen = ("--listen", "127.0.0.1:0")
+    assert "--standalone" in fails("--policy", "good.json", *listen)
+    assert "--policy" in fails("--standalone", *listen)
+    assert "--listen" in fails("--standalone", "--policy", "good.json")
+    assert "--nonsense" in fails("--nonsense")
+    assert "127.0.0.1" in fails("--standalone", "--policy", "good.json", "--listen", "localhost:80")
+    assert "allowed_ports[0]" in fails("--standalone", "--policy", "bad.json", *listen)
+    assert "mode" in fails("--standalone", "--policy", "none.json", *listen)
+    assert "missing.json" in fails("--standalone", "--policy", "missing.json", *listen)
+    assert "--audit" in fails("--standalone", "--policy", "good.json", *listen, "--audit", "no/such/directory")
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        assert "in use" in fails("--standalone", "--policy", "good.json", "--listen", "127.0.0.1:%d" % taken.getsockname()[1])
+
+
+def test_it_listens_on_all_addresses_that_were_named():
+    with Origin(answering(OK)) as origin, Broker(policy(origin), listen=("127.0.0.1:0", "[::1]:0")) as broker:
+        assert [host for host, _ in broker.addresses] == ["127.0.0.1", "::1"]
+        for address in broker.addresses:
+            with socket.create_connection(address) as s:
+                s.sendall(get(origin).encode())
+                assert parse_answer(read_all(s))[2] == b"hello"
+
+
+def test_sigterm_resets_everything_at_once():
+    with Origin(tls_origin(read_until_reset)) as origin, Broker(policy(origin)) as broker:
+        s = tunnel_for(broker, origin)
+        waiting = broker.connect()
+        waiting.sendall(b"GET http://")
+        time.sleep(0.05)
+        started = time.monotonic()
+        broker.process.terminate()
+        assert broker.process.wait(PATIENCE) == 0
+        assert time.monotonic() - started < 0.5
+        read_until_reset(s)
+        read_until_reset(waiting)
+        origin.result()
+        assert "broker.stopped" in [line["code"] for line in broker.audit_lines()]
+
+
+def test_no_process_outlives_the_others():
+    for victim in range(2):
+        with Origin(tls_origin(read_until_reset_or_end)) as origin:
+            broker = Broker(policy(origin))
+            s = tunnel_for(broker, origin)
+            pids = broker.pids()
+            kill(pids[victim])
+            broker.process.wait(PATIENCE)
+            wait_for(lambda pids=pids: not any(os.path.exists(f"/proc/{pid}") for pid in pids), "the end of all")
+            read_until_reset_or_end(s)
+            broker.process.stdout.close()
+
+
+def test_a_policy_from_a_descriptor():
+    with open("fd-policy.json", "w+", encoding="ascii") as file:
+        file.write('{"mode":"allowlist","allowed_hosts":["a"]}')
+        file.flush()
+        file.seek(0)
+        os.set_inheritable(file.fileno(), True)
+        process = subprocess.Popen(
+            [os.environ["SAGE_EGRESS_BROKER"], "--standalone", "--policy", f"fd:{file.fileno()}", "--listen", "127.0.0.1:0", "--programs",
+             os.environ["SAGE_EGRESS_PROGRAMS"]], stdout=subprocess.PIPE, close_fds=False)  # fmt: skip
+        assert process.stdout.readline().startswith(b"listening on ")
+        process.terminate()
+        assert process.wait(PATIENCE) == 0
+        process.stdout.close()
