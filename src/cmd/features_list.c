@@ -96,7 +96,12 @@ static struct oci_features_linux *linux_features(struct arena *arena) {
         SET(l->memory_policy, modes, words(arena, &oci_memory_policy_mode_enum));
         SET(l->memory_policy, flags, words(arena, &oci_memory_policy_flag_enum));
         l->intel_rdt = arena_new(arena, struct oci_features_intel_rdt);
-        l->intel_rdt->has = OCI_FEATURES_INTEL_RDT_HAS_ENABLED;
+        *l->intel_rdt = (struct oci_features_intel_rdt){
+                .has = OCI_FEATURES_INTEL_RDT_HAS_ENABLED | OCI_FEATURES_INTEL_RDT_HAS_SCHEMATA | OCI_FEATURES_INTEL_RDT_HAS_MONITORING,
+                .enabled = true,
+                .schemata = true,
+                .monitoring = true,
+        };
         l->mount_extensions = arena_new(arena, struct oci_features_mount_extensions);
         l->mount_extensions->idmap = enabled(arena, true);
         l->net_devices = enabled(arena, true);

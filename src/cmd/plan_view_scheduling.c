@@ -20,7 +20,7 @@ static void view_policy(struct str *out, const struct plan_scheduler *s) {
         str_puts(&text, scheduler_policy_name(s->policy) ?: "?");
         if (s->policy == SCHED_DEADLINE)
                 str_printf(&text, ", %" PRIu64 " ns in %" PRIu64 " ns, every %" PRIu64 " ns", s->runtime, s->deadline,
-                           s->period ?: s->deadline);
+                        s->period ?: s->deadline);
         else if (s->priority)
                 str_printf(&text, ", priority %u", s->priority);
         else
@@ -31,13 +31,15 @@ static void view_policy(struct str *out, const struct plan_scheduler *s) {
 
 static void view_io_priority(struct str *out, uint32_t priority) {
         static const char *const classes[] = {
-                [IOPRIO_CLASS_RT] = "real time", [IOPRIO_CLASS_BE] = "best effort", [IOPRIO_CLASS_IDLE] = "idle",
+                [IOPRIO_CLASS_RT] = "real time",
+                [IOPRIO_CLASS_BE] = "best effort",
+                [IOPRIO_CLASS_IDLE] = "idle",
         };
         _cleanup_str_ struct str text = { 0 };
         unsigned class = IOPRIO_PRIO_CLASS(priority);
 
         str_printf(&text, "%s, %u", class < ELEMENTSOF(classes) && classes[class] ? classes[class] : "?",
-                   (unsigned)IOPRIO_PRIO_DATA(priority));
+                (unsigned)IOPRIO_PRIO_DATA(priority));
         plan_view_line(out, "I/O priority", text.text);
 }
 
@@ -71,6 +73,18 @@ static void view_memory_policy(struct str *out, const struct plan_memory_policy 
         plan_view_line(out, "memory policy", text.text);
 }
 
+static void view_rdt(struct str *out, const struct plan_rdt *rdt) {
+        plan_view_line(out, "class of service", streq(rdt->group, "/") ? "the default one" : rdt->group);
+        if (rdt->l3_cache_schema)
+                plan_view_line(out, "", rdt->l3_cache_schema);
+        if (rdt->mem_bw_schema)
+                plan_view_line(out, "", rdt->mem_bw_schema);
+        for (size_t i = 0; i < rdt->n_schemata; i++)
+                plan_view_line(out, "", rdt->schemata[i]);
+        if (rdt->monitor)
+                plan_view_line(out, "", "with a monitoring group of its own");
+}
+
 void plan_view_scheduling(struct str *out, const struct plan_plan *plan) {
         const struct plan_process *process = plan->process;
 
@@ -82,6 +96,8 @@ void plan_view_scheduling(struct str *out, const struct plan_plan *plan) {
                 view_ranges(out, "CPUs of exec", process->exec_affinity->initial, process->exec_affinity->n_initial);
                 view_ranges(out, "  in the cgroup", process->exec_affinity->final, process->exec_affinity->n_final);
         }
+        if (plan->rdt)
+                view_rdt(out, plan->rdt);
         if (plan->memory_policy)
                 view_memory_policy(out, plan->memory_policy);
         if (plan->has & PLAN_PLAN_HAS_PERSONALITY)

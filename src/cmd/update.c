@@ -5,6 +5,7 @@
 #include <fcntl.h>
 
 #include "apply/cgroup_update.h"
+#include "apply/rdt.h"
 #include "base/fd.h"
 #include "base/str.h"
 #include "cmd/bundle.h"
@@ -13,6 +14,7 @@
 #include "life/state.h"
 #include "plan/cgroup_resources.h"
 #include "plan/cgroup_update.h"
+#include "plan/rdt.h"
 
 #define ROW(name, member, help) { name, 0, OPTION_TEXT, offsetof(struct update_options, member), help }
 
@@ -35,10 +37,14 @@ static const struct option_row options[] = {
         ROW("memory-reservation", memory_reservation, "bytes that are reclaimed last"),
         ROW("memory-swap", memory_swap, "bytes of memory and swap together, -1 for no limit"),
         ROW("pids-limit", pids_limit, "processes, -1 for no limit"),
-        ROW("l3-cache-schema", l3_cache_schema, "refused: there is no intelRdt yet"),
-        ROW("mem-bw-schema", mem_bw_schema, "refused: there is no intelRdt yet"),
+        ROW("l3-cache-schema", l3_cache_schema, "L3 cache of the class of service, such as L3:0=f"),
+        ROW("mem-bw-schema", mem_bw_schema, "its memory bandwidth, such as MB:0=20"),
 };
 extern const struct command command_update;
+
+static bool asks_for_schema(const struct update_options *o) {
+        return o->l3_cache_schema || o->mem_bw_schema;
+}
 
 /* The options overrule the file. */
 static int read_resources(struct invocation *invocation, const struct update_options *o, struct oci_linux_resources *ret,
@@ -51,7 +57,7 @@ static int read_resources(struct invocation *invocation, const struct update_opt
                 return r;
         if ((r = update_options_apply(invocation->arena, o, ret, &n, err)) < 0)
                 return r;
-        return o->resources || n ? 0 : fail(err, CODE_USAGE, EINVAL, "", "nothing to update: expected --resources or another option");
+        return o->resources || n || asks_for_schema(o) ? 0 : fail(err, CODE_USAGE, EINVAL, "", "nothing to update: expected --resources or another option");
 }
 
 static int open_cgroup(const struct container *container, const struct plan_cgroup *update, int *ret, struct error *err) {
@@ -76,29 +82,63 @@ static bool asks_for_something(const struct container *container, const struct p
         return container->status.cgroup ? update->n_writes > 0 : cgroup_first_limit(update, NULL) != NULL;
 }
 
-/* The cgroup first, then the plan. A runtime that is killed in between leaves the limits that were asked for, and a plan that says what
+/* The class of service (linux.intelRdt) with its new schemata, in PLAN. */
+static int change_schemata(const struct update_options *o, const struct container *container, struct plan_plan *plan, struct str *before,
+                           struct error *err) {
+        int r = rdt_change(container->status.rdt, o->l3_cache_schema, o->mem_bw_schema, before, err);
+
+        if (r < 0)
+                return r;
+        plan->rdt->l3_cache_schema = o->l3_cache_schema ?: plan->rdt->l3_cache_schema;
+        plan->rdt->mem_bw_schema = o->mem_bw_schema ?: plan->rdt->mem_bw_schema;
+        return 0;
+}
+
+static int check_schemata(const struct update_options *o, const struct container *container, const struct plan_plan *plan,
+                          struct error *err) {
+        int r;
+
+        if (!asks_for_schema(o))
+                return 0;
+        if (!plan->rdt || !container->status.rdt)
+                return fail(err, CODE_CAPABILITY_UNSUPPORTED, EOPNOTSUPP, o->l3_cache_schema ? "--l3-cache-schema" : "--mem-bw-schema",
+                            "the container was made without linux.intelRdt, and a class of service cannot be had later");
+        if (o->l3_cache_schema && (r = rdt_check_schema(o->l3_cache_schema, NULL, "--l3-cache-schema", err)) < 0)
+                return r;
+        return o->mem_bw_schema ? rdt_check_schema(o->mem_bw_schema, "MB", "--mem-bw-schema", err) : 0;
+}
+
+/* The cgroup first, then the class of service, then the plan. A runtime that is killed in between leaves the limits that were asked for, and a plan that says what
  * was there before; nothing reads that part of it but the next update. */
-static int update(struct invocation *invocation, struct container *container, const struct oci_linux_resources *resources,
-                  struct error *err) {
+static int update(struct invocation *invocation, const struct update_options *o, struct container *container,
+                  const struct oci_linux_resources *resources, struct error *err) {
+        _cleanup_str_ struct str schemata = { 0 };
         _cleanup_cgroup_changes_ struct cgroup_changes changes = CGROUP_UNCHANGED;
         struct host host = { .arena = invocation->arena };
         struct plan_cgroup *update, *kept;
         _cleanup_close_ int fd = -1;
         struct plan_plan plan;
+        bool limits;
         int r;
 
         if ((r = container_load_plan(invocation->arena, container, &plan, err)) < 0 ||
+            (r = check_schemata(o, container, &plan, err)) < 0 ||
             (resources->n_devices && (r = facts_need(&host, FACTS_IDENTITY, err)) < 0) ||
             (r = cgroup_update_compile(invocation->arena, resources, &plan, host.facts.identity, &update, &kept, err)) < 0)
                 return r;
-        if (!asks_for_something(container, update))
+        limits = asks_for_something(container, update);
+        if (!limits && !asks_for_schema(o))
                 return 0;
-        if ((r = open_cgroup(container, update, &fd, err)) < 0 ||
-            (r = cgroup_update(invocation->arena, container->status.cgroup->path, fd, update, &changes, err)) < 0)
+        if (limits && ((r = open_cgroup(container, update, &fd, err)) < 0 ||
+                       (r = cgroup_update(invocation->arena, container->status.cgroup->path, fd, update, &changes, err)) < 0))
                 return r;
-        plan.cgroup = kept;
-        r = container_replace_plan(container, &plan, err);
-        if (r < 0 && !cgroup_revert(fd, &changes))
+        if (limits)
+                plan.cgroup = kept;
+        r = asks_for_schema(o) ? change_schemata(o, container, &plan, &schemata, err) : 0;
+        if (r == 0 && (r = container_replace_plan(container, &plan, err)) < 0 && asks_for_schema(o) &&
+            rdt_restore(container->status.rdt, &schemata) < 0)
+                err->effect = EFFECT_APPLIED;
+        if (r < 0 && limits && !cgroup_revert(fd, &changes))
                 err->effect = EFFECT_APPLIED;
         return r;
 }
@@ -120,7 +160,7 @@ static int run(struct invocation *invocation, int argc, char **argv, int *ret_st
                 return fail(err, CODE_INVALID_STATE, EINVAL, "", "container not running: cannot update a container that is %s",
                             spec_enum_name(&oci_status_enum, status));
         *ret_status = 0;
-        return update(invocation, &container, &resources, err);
+        return update(invocation, &o, &container, &resources, err);
 }
 
 const struct command command_update = {

@@ -116,9 +116,6 @@ int update_options_apply(struct arena *arena, const struct update_options *optio
         unsigned n = 0;
         int r;
 
-        if (options->l3_cache_schema || options->mem_bw_schema)
-                return fail(err, CODE_CAPABILITY_UNSUPPORTED, EOPNOTSUPP,
-                            options->l3_cache_schema ? "--l3-cache-schema" : "--mem-bw-schema", "linux.intelRdt is not supported yet");
         for (size_t i = 0; i < ELEMENTSOF(settings); i++) {
                 const struct setting *s = &settings[i];
                 const char *value;

@@ -12,7 +12,7 @@ struct update_options {
         const char *l3_cache_schema, *mem_bw_schema;
 };
 
-/* Sets in RESOURCES what the options say; *RET_N is how many do. What they do not say stays. */
+/* Sets in RESOURCES what the options say; *RET_N is how many do. What they do not say stays. The two schemas are no resources. */
 int update_options_apply(struct arena *arena, const struct update_options *options, struct oci_linux_resources *resources, unsigned *ret_n,
                          struct error *err);
 

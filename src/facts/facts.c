@@ -67,6 +67,10 @@ static int need_numa(struct host *host, struct error *err) {
         return probe_numa(host->arena, &host->facts.numa, err);
 }
 
+static int need_rdt(struct host *host, struct error *err) {
+        return probe_rdt(host->arena, &host->facts.rdt, err);
+}
+
 /* In an order in which what a part builds on comes before it. */
 static const struct part {
         unsigned bit, builds_on;
@@ -87,6 +91,7 @@ static const struct part {
         { FACTS_TRIAL, 0, "trial", need_trial },
         { FACTS_PRIORITIES, 0, "priorities", need_priorities },
         { FACTS_NUMA, 0, "numa", need_numa },
+        { FACTS_RDT, 0, "rdt", need_rdt },
 };
 
 static unsigned known(const struct facts_facts *facts) {
@@ -105,6 +110,7 @@ static unsigned known(const struct facts_facts *facts) {
                 { FACTS_TRIAL, facts->trial },
                 { FACTS_PRIORITIES, facts->priorities },
                 { FACTS_NUMA, facts->numa },
+                { FACTS_RDT, facts->rdt },
         };
         unsigned bits = 0;
 

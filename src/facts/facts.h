@@ -27,6 +27,7 @@ enum facts_part {
         FACTS_ALL = (1 << 12) - 1,  /* all that concerns every container; the rest only those that ask for it */
         FACTS_PRIORITIES = 1 << 12,
         FACTS_NUMA = 1 << 13,
+        FACTS_RDT = 1 << 14,
 };
 
 struct host {

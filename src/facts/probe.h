@@ -21,6 +21,7 @@ int probe_proc(struct arena *arena, struct facts_proc **ret, struct error *err);
 int probe_quotas(struct arena *arena, const char *mount, struct facts_quota **ret, size_t *ret_n, struct error *err);
 int probe_policy(struct arena *arena, const char *path, struct facts_policy **ret, struct error *err);
 int probe_numa(struct arena *arena, struct facts_numa **ret, struct error *err);
+int probe_rdt(struct arena *arena, struct facts_rdt **ret, struct error *err);
 int probe_priorities(struct arena *arena, struct facts_priorities **ret, struct error *err);
 
 /* Reads a small file of /proc, /sys or a cgroup into BUFFER, NUL-terminated, without the last newline: three system calls, where a
@@ -42,6 +43,9 @@ void probe_mountinfo(char *text, bool (*visit)(const struct probe_mount *mount, 
 
 /* The pure half of probe_proc(): what a mountinfo text says about /proc. TEXT is cut into pieces. */
 void probe_proc_text(struct arena *arena, char *text, struct facts_proc *ret);
+
+/* The half of probe_rdt() behind the mount: what the resctrl file system at ROOT (NULL: there is none) can do. */
+void probe_rdt_at(struct arena *arena, const char *root, struct facts_rdt *ret);
 
 /* The pure half of probe_subids(): the spans that TEXT, a subuid(5) file, gives to the user NAME (may be NULL) or ID. */
 struct facts_id_span *probe_subids_text(struct arena *arena, const char *text, const char *name, uint32_t id, size_t *ret_n);

@@ -18,6 +18,7 @@
 #include "apply/credentials.h"
 #include "apply/idmap.h"
 #include "apply/oom.h"
+#include "apply/rdt.h"
 #include "apply/rlimits.h"
 #include "apply/scheduler.h"
 #include "apply/terminal.h"
@@ -236,7 +237,9 @@ static int take_over(struct join *j, struct joined *joined, struct dialogue *dia
 static int see_off(struct join *j, struct joined *joined, struct dialogue *dialogue, struct error *err) {
         int r;
 
-        if ((r = affinity_finish(joined->pid, j->request->process, err)) < 0)
+        /* Whatever the usher makes inherits both. */
+        if ((r = affinity_finish(joined->pid, j->request->process, err)) < 0 ||
+            (r = rdt_enter(j->container->status.rdt, joined->pid, err)) < 0)
                 return r;
         r = j->usher ? take_over(j, joined, dialogue, err) : dialogue_until(dialogue, REPORT_READY, err);
         if (r < 0 || (r = scheduler_set(joined->pid, j->request->process, err)) < 0)

@@ -17,6 +17,7 @@
 #include "apply/idmap.h"
 #include "apply/mounts.h"
 #include "apply/net_devices.h"
+#include "apply/rdt.h"
 #include "apply/rlimits.h"
 #include "apply/scheduler.h"
 #include "apply/terminal.h"
@@ -139,6 +140,29 @@ static int prepare_notify(struct launch *l, struct error *err) {
         c->status.notify = true;
         c->status.has |= STATUS_STATUS_HAS_NOTIFY;
         return l->request->wait_for_start ? 0 : notify_open(c->dir, manager, &l->result.notify, err);
+}
+
+/* The claim on what is made of it is on disk before that is made. */
+static int acquire_rdt(struct launch *l, struct error *err) {
+        struct container *c = &l->result.container;
+        int r;
+
+        if (!l->plan->rdt)
+                return 0;
+        if ((r = rdt_examine(l->arena, l->plan->rdt, l->plan->id, &c->status.rdt, err)) < 0 || (r = container_save(c, err)) < 0)
+                return r;
+        return rdt_make(l->plan->rdt, c->status.rdt, err);
+}
+
+/* A class of service that the launch made under a name that others may use is theirs as well from now on (config-linux.md: "MUST NOT
+ * remove"). */
+static int share_rdt(struct launch *l, struct error *err) {
+        struct container *c = &l->result.container;
+
+        if (!c->status.rdt || !c->status.rdt->ours || !c->status.rdt->shared)
+                return 0;
+        c->status.rdt->ours = false;
+        return container_save(c, err);
 }
 
 static int make_hook_document(struct launch *l, enum oci_status status, struct hook_document *ret, struct error *err) {
@@ -348,7 +372,7 @@ static int serve_child(struct launch *l, struct error *err) {
         const char *delegated;
         int r;
 
-        if ((r = affinity_reset(l->result.pid, err)) < 0)
+        if ((r = affinity_reset(l->result.pid, err)) < 0 || (r = rdt_enter(l->result.container.status.rdt, l->result.pid, err)) < 0)
                 return r;
         if (child->userns) {
                 if ((r = idmap_write(l->result.pid, plan->ids, err)) < 0)
@@ -384,7 +408,8 @@ static int serve_child(struct launch *l, struct error *err) {
         }
         if ((r = send_pidfd(l, err)) < 0)
                 return r;
-        return pid_file_write(l->request->pid_file, l->result.pid, err);
+        r = pid_file_write(l->request->pid_file, l->result.pid, err);
+        return r < 0 ? r : share_rdt(l, err);
 }
 
 static int go(struct launch *l, struct error *err) {
@@ -415,6 +440,7 @@ static int launch_steps(struct launch *l, struct error *err) {
 
         if ((r = fill_status(l, err)) < 0 ||
             (r = acquire_cgroup(l, err)) < 0 ||
+            (r = acquire_rdt(l, err)) < 0 ||
             (r = prepare_child(l, err)) < 0 ||
             (r = clone_child(l, err)) < 0 ||
             (r = claim_init(l, err)) < 0 ||

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "apply/cgroup.h"
+#include "apply/rdt.h"
 #include "base/fd.h"
 #include "base/log.h"
 #include "base/process.h"
@@ -63,8 +64,9 @@ static int release_cgroup(const struct container *container, struct error *err) 
 int release(struct container *container, struct error *err) {
         int r;
 
-        log_debug("%s: giving back its cgroup and state", container->id);
-        if ((r = kill_init(container, err)) < 0 || (r = release_cgroup(container, err)) < 0)
+        log_debug("%s: giving back what it holds", container->id);
+        if ((r = kill_init(container, err)) < 0 || (r = release_cgroup(container, err)) < 0 ||
+            (r = rdt_remove(container->status.rdt, err)) < 0)
                 return r;
         return container_remove(container, err);
 }

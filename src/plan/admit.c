@@ -108,6 +108,8 @@ unsigned admit_needs(const struct plan_plan *plan) {
                 parts |= FACTS_KERNEL;
         if (demand.items & ITEM_BIT(ITEM_MEMORY_POLICY))
                 parts |= FACTS_NUMA | FACTS_KERNEL;
+        if (demand.items & ITEM_BIT(ITEM_RDT))
+                parts |= FACTS_RDT;
         if (demand.items & ITEM_BIT(ITEM_SCHEDULER))
                 parts |= FACTS_PRIORITIES;
         if (demand.namespaces & CLONE_NEWUSER)

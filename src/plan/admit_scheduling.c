@@ -1,4 +1,4 @@
-/* Obstacles to scheduling policies, I/O priorities and memory policies. */
+/* Obstacles to scheduling policies, I/O priorities, memory policies and classes of service. */
 #define _GNU_SOURCE
 #include "plan/admit_rows.h"
 
@@ -104,6 +104,32 @@ static const char *nodes_missing(const struct question *q, const struct obstacle
         return arena_printf(q->arena, "of this host's memory nodes (%s) linux.memoryPolicy.nodes names none", numa->nodes);
 }
 
+/* Intel RDT and its like. What DETAIL names is asked for and not there. */
+enum { RDT_MOUNT, RDT_CACHE, RDT_BANDWIDTH, RDT_MONITORING, RDT_RIGHT };
+
+static const char *rdt_lacks(const struct question *q, const struct obstacle *row, enum item item) {
+        const struct plan_rdt *rdt = q->demand.plan ? q->demand.plan->rdt : NULL;
+        const struct facts_rdt *facts = q->facts->rdt;
+        static const char *const texts[] = {
+                [RDT_MOUNT] = "linux.intelRdt is asked for, and no resctrl file system is mounted",
+                [RDT_CACHE] = "linux.intelRdt.l3CacheSchema is asked for, and this processor or kernel cannot share out its cache",
+                [RDT_BANDWIDTH] = "linux.intelRdt.memBwSchema is asked for, and this processor or kernel cannot share out memory bandwidth",
+                [RDT_MONITORING] = "linux.intelRdt.enableMonitoring is asked for, and this processor or kernel has no monitoring groups",
+                [RDT_RIGHT] = "linux.intelRdt is asked for, and only root of the host may change classes of service",
+        };
+
+        (void)item;
+        if (!rdt || !facts)
+                return NULL;
+        if (!facts->root)
+                return row->detail == RDT_MOUNT ? texts[RDT_MOUNT] : NULL;
+        if ((row->detail == RDT_CACHE && rdt->l3_cache_schema && !facts->cache) ||
+            (row->detail == RDT_BANDWIDTH && rdt->mem_bw_schema && !facts->bandwidth) ||
+            (row->detail == RDT_MONITORING && rdt->monitor && !facts->monitoring) || (row->detail == RDT_RIGHT && !facts->writable))
+                return texts[row->detail];
+        return NULL;
+}
+
 static const struct obstacle rows[] = {
         { "scheduler.unprivileged", ITEM_BIT(ITEM_SCHEDULER), policy_unprivileged, 0,
           "run as root of the host, raise RLIMIT_RTPRIO or RLIMIT_NICE, or take process.scheduler out of the bundle" },
@@ -115,6 +141,12 @@ static const struct obstacle rows[] = {
           "install a newer kernel, or ask for another mode" },
         { "memory_policy.nodes_missing", ITEM_BIT(ITEM_MEMORY_POLICY), nodes_missing, 0,
           "name at least one node of /sys/devices/system/node/has_memory" },
+        { "rdt.missing", ITEM_BIT(ITEM_RDT), rdt_lacks, RDT_MOUNT,
+          "mount it (mount -t resctrl resctrl /sys/fs/resctrl), or take linux.intelRdt out of the bundle" },
+        { "rdt.cache_missing", ITEM_BIT(ITEM_RDT), rdt_lacks, RDT_CACHE, "boot with rdt=l3cat on a processor that has it" },
+        { "rdt.bandwidth_missing", ITEM_BIT(ITEM_RDT), rdt_lacks, RDT_BANDWIDTH, "boot with rdt=mba on a processor that has it" },
+        { "rdt.monitoring_missing", ITEM_BIT(ITEM_RDT), rdt_lacks, RDT_MONITORING, "boot with rdt=cmt on a processor that has it" },
+        { "rdt.unprivileged", ITEM_BIT(ITEM_RDT), rdt_lacks, RDT_RIGHT, "run as root of the host, or take linux.intelRdt out of the bundle" },
 };
 
 const struct obstacles admit_scheduling_obstacles = { rows, ELEMENTSOF(rows) };

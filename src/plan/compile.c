@@ -13,6 +13,7 @@
 #include "plan/namespaces.h"
 #include "plan/net_devices.h"
 #include "plan/process.h"
+#include "plan/rdt.h"
 #include "plan/rootfs.h"
 #include "plan/seccomp.h"
 #include "plan/sysctl.h"
@@ -21,21 +22,15 @@
 #include <sys/personality.h>
 
 unsigned compile_needs(const struct request *request) {
-        return FACTS_KERNEL | FACTS_IDENTITY | (request->manager == PLAN_CGROUP_MANAGER_DISABLED ? 0 : FACTS_CGROUP);
+        const struct oci_linux *linux = request->config->linux;
+
+        return FACTS_KERNEL | FACTS_IDENTITY | (request->manager == PLAN_CGROUP_MANAGER_DISABLED ? 0 : FACTS_CGROUP) |
+               (linux && linux->intel_rdt ? FACTS_RDT : 0);
 }
 
 static int check_facts(struct compilation *c) {
         if (!c->facts->kernel || !c->facts->identity || (!c->facts->cgroup && c->request->manager != PLAN_CGROUP_MANAGER_DISABLED))
                 return fail(c->err, CODE_INTERNAL, ENODATA, NULL, "a plan needs what compile_needs() names of the facts");
-        return 0;
-}
-
-/* Parts of config.json that no other file looks at, because nothing can be done about them yet. */
-static int refuse_unsupported(struct compilation *c) {
-        const struct oci_linux *linux = c->request->config->linux;
-
-        if (linux->intel_rdt)
-                return UNSUPPORTED(c->err, "linux.intelRdt", "Intel RDT is not supported yet");
         return 0;
 }
 
@@ -54,6 +49,13 @@ static int compile_personality(struct compilation *c) {
 /* Few bundles have any; the others do not even touch that file's code. */
 static int net_devices_if_any(struct compilation *c) {
         return c->request->config->linux->n_net_devices ? net_devices_compile(c) : 0;
+}
+
+static int rarities_if_any(struct compilation *c) {
+        const struct oci_linux *linux = c->request->config->linux;
+        int r = linux->memory_policy ? memory_policy_compile(c) : 0;
+
+        return r < 0 || !linux->intel_rdt ? r : rdt_compile(c);
 }
 
 /* A process in the container whose id on the host may write this program's file could replace it through /proc/PID/exe and wait for the
@@ -84,7 +86,6 @@ static int (*const parts[])(struct compilation *) = {
         check_facts,
         annotations_compile,
         namespaces_compile,
-        refuse_unsupported,
         ids_compile,
         rootfs_compile,
         mounts_compile,
@@ -94,7 +95,7 @@ static int (*const parts[])(struct compilation *) = {
         net_devices_if_any,
         process_compile,
         compile_personality,
-        memory_policy_compile,
+        rarities_if_any,
         cgroup_compile,
         seccomp_compile,
         hooks_compile,

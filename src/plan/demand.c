@@ -30,6 +30,7 @@ static const struct {
         [ITEM_SCHEDULER] = { "scheduler", NULL, false },
         [ITEM_IO_PRIORITY] = { "io_priority", NULL, false },
         [ITEM_MEMORY_POLICY] = { "memory_policy", NULL, false },
+        [ITEM_RDT] = { "rdt", NULL, false },
         [ITEM_HOST_POLICY] = { "host_policy", NULL, false },
         [ITEM_CGROUP] = { "cgroup", NULL, false },
         [ITEM_DEVICES] = { "devices", NULL, false },
@@ -110,6 +111,7 @@ struct demand demand_of(const struct plan_plan *plan) {
         demand.items |= if_bit(demand.namespaces || plan->namespaces->n_join, ITEM_NAMESPACES);
         demand.items |= if_bit(userns, ITEM_USER_NAMESPACE);
         demand.items |= if_bit(userns && (plan->ids->n_uid_map || plan->ids->n_gid_map), ITEM_ID_MAP);
-        demand.items |= if_bit(plan->filter, ITEM_SECCOMP) | if_bit(plan->memory_policy, ITEM_MEMORY_POLICY);
+        demand.items |= if_bit(plan->filter, ITEM_SECCOMP) | if_bit(plan->memory_policy, ITEM_MEMORY_POLICY) |
+                        if_bit(plan->rdt, ITEM_RDT);
         return demand;
 }

@@ -21,6 +21,7 @@ enum item {
         ITEM_SCHEDULER,
         ITEM_IO_PRIORITY,
         ITEM_MEMORY_POLICY,
+        ITEM_RDT,
         ITEM_HOST_POLICY,
         ITEM_CGROUP,
         ITEM_DEVICES,

@@ -99,8 +99,6 @@ int memory_policy_compile(struct compilation *c) {
         uint32_t given = 0;
         int r;
 
-        if (!asked)
-                return 0;
         name = spec_enum_name(&oci_memory_policy_mode_enum, (int)asked->mode);
         if (!name)
                 return INVALID(c->err, "linux.memoryPolicy.mode", "expected a mode of set_mempolicy(2)");

@@ -5,7 +5,7 @@
 /* No kernel has more nodes (NODES_SHIFT is at most 10, arch/x86/Kconfig). */
 enum { MEMORY_NODE_MAX = 1023 };
 
-/* linux.memoryPolicy: what set_mempolicy(2) would refuse on any host is refused here. */
+/* linux.memoryPolicy, where it is there: what set_mempolicy(2) would refuse on any host is refused here. */
 int memory_policy_compile(struct compilation *c);
 
 /* "MPOL_BIND" for a mode, with flags or without; "MPOL_F_STATIC_NODES" for one flag; or NULL. */

@@ -49,6 +49,10 @@ features() {
                 and (.linux.memoryPolicy.flags | sort) == ["MPOL_F_NUMA_BALANCING", "MPOL_F_RELATIVE_NODES", "MPOL_F_STATIC_NODES"]'
 }
 
+@test "all of RDT is known" {
+        features '.linux.intelRdt == {enabled: true, schemata: true, monitoring: true}'
+}
+
 @test "the switches that engines ask for are booleans" {
         features '[.linux.apparmor.enabled, .linux.selinux.enabled, .linux.intelRdt.enabled, .linux.mountExtensions.idmap.enabled,
                 .linux.netDevices.enabled] | map(type) | unique == ["boolean"]'

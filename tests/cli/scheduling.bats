@@ -309,6 +309,43 @@ memory_is() {
         failed 1 linux.memoryPolicy.nodes
 }
 
+# ---- intelRdt: tests/unit/test_rdt_life.c has the rest, no machine of ours has a resctrl file system
+
+rdt_refused() {
+        bundle
+        config ".linux.intelRdt = $1"
+        leaves_nothing runtime create --bundle "$BUNDLE" box
+        failed 1 "$2"
+}
+
+@test "a class of service without a resctrl file system is refused before anything is made" {
+        ! grep -q ' - resctrl ' /proc/self/mountinfo || vm_only 'scheduling: a class of service without resctrl is refused'
+        table rdt_refused <<-'ROWS'
+		{} => rdt.missing
+		{closID: "/"} => rdt.missing
+		{closID: "gold", l3CacheSchema: "L3:0=f"} => rdt.missing
+		{enableMonitoring: true} => linux.intelRdt
+		{closID: "a/b"} => linux.intelRdt.closID
+		{memBwSchema: "L3:0=f"} => linux.intelRdt.memBwSchema
+	ROWS
+        detached runtime check --bundle "$BUNDLE"
+        failed 1 linux.intelRdt.memBwSchema
+        config '.linux.intelRdt = {closID: "gold", schemata: ["MB:0=20"]}'
+        detached runtime check --bundle "$BUNDLE"
+        failed 1 rdt.missing "mount -t resctrl"
+        detached runtime plan --bundle "$BUNDLE"
+        failed 0 "class of service" gold MB:0=20
+}
+
+@test "the class of service of a container without one cannot be updated" {
+        bundle sleep 100
+        create box
+        detached runtime update --l3-cache-schema L3:0=f box
+        failed 1 --l3-cache-schema linux.intelRdt
+        detached runtime update --mem-bw-schema MB:0=20 --pids-limit 7 box
+        failed 1 --mem-bw-schema linux.intelRdt
+}
+
 @test "plan shows policy, priorities, affinity and personality" {
         bundle
         config '.process.scheduler = {policy: "SCHED_RR", priority: 7, flags: ["SCHED_FLAG_RESET_ON_FORK"]}

@@ -24,6 +24,7 @@ struct trial_plan {
         struct plan_process process;
         struct plan_scheduler scheduler;
         struct plan_memory_policy memory_policy;
+        struct plan_rdt rdt;
         struct plan_range nodes[2];
         struct plan_filter filter;
         struct plan_cgroup cgroup;
@@ -158,6 +159,21 @@ static void on_kernel(struct subject *s, uint32_t major, uint32_t minor) {
         s->facts->kernel->minor = minor;
 }
 
+/* Everything of RDT on a host that has everything of it. */
+static void asks_for_rdt(struct subject *s) {
+        static struct facts_rdt rdt;
+
+        rdt = (struct facts_rdt){ .root = "/sys/fs/resctrl", .cache = true, .bandwidth = true, .monitoring = true, .writable = true };
+        s->facts->rdt = &rdt;
+        s->plan->rdt = (struct plan_rdt){ .group = "gold", .l3_cache_schema = "L3:0=f", .mem_bw_schema = "MB:0=10", .monitor = true };
+        s->plan->plan.rdt = &s->plan->rdt;
+}
+
+CHANGE(no_resctrl, asks_for_rdt(s); *s->facts->rdt = (struct facts_rdt){ 0 };)
+CHANGE(no_cache_allocation, asks_for_rdt(s); s->facts->rdt->cache = false;)
+CHANGE(no_bandwidth_allocation, asks_for_rdt(s); s->facts->rdt->bandwidth = false;)
+CHANGE(no_monitoring, asks_for_rdt(s); s->facts->rdt->monitoring = false;)
+CHANGE(resctrl_of_root, asks_for_rdt(s); s->facts->rdt->writable = false;)
 CHANGE(memory_without_numa, places_memory(s, 2); s->facts->numa->has = FACTS_NUMA_HAS_ERRNUM; s->facts->numa->errnum = ENOSYS;)
 CHANGE(memory_filtered, places_memory(s, 2); s->facts->numa->has = FACTS_NUMA_HAS_ERRNUM; s->facts->numa->errnum = EPERM;)
 CHANGE(old_preferred_many, places_memory(s, 5); on_kernel(s, 5, 14);)
@@ -235,6 +251,11 @@ static const struct {
         { "memory_policy.mode_missing", BUNDLE, old_weighted, "memory_policy" },
         { "memory_policy.mode_missing", BUNDLE, old_balancing, "memory_policy" },
         { "memory_policy.nodes_missing", BUNDLE, memory_elsewhere, "memory_policy" },
+        { "rdt.missing", BUNDLE, no_resctrl, "rdt" },
+        { "rdt.cache_missing", BUNDLE, no_cache_allocation, "rdt" },
+        { "rdt.bandwidth_missing", BUNDLE, no_bandwidth_allocation, "rdt" },
+        { "rdt.monitoring_missing", BUNDLE, no_monitoring, "rdt" },
+        { "rdt.unprivileged", BUNDLE, resctrl_of_root, "rdt" },
         { "policy.untrusted", STRICT, writable_policy, "host_policy" },
         { "cgroup.not_v2", STRICT, cgroup_v1, "memory" },
         { "cgroup.not_v2", BUNDLE, cgroup_v1, "devices" },
@@ -400,6 +421,9 @@ CHANGE(memory_on_relative_nodes, memory_elsewhere(s); s->plan->memory_policy.mod
 CHANGE(memory_anywhere, memory_elsewhere(s); s->plan->memory_policy.n_nodes = 0;)
 CHANGE(new_balancing, places_memory(s, 5 | 1 << 13); on_kernel(s, 6, 9);)
 CHANGE(preferred_many, places_memory(s, 5); on_kernel(s, 5, 15);)
+CHANGE(all_of_rdt, asks_for_rdt(s);)
+CHANGE(class_alone, asks_for_rdt(s); s->facts->rdt->cache = s->facts->rdt->bandwidth = s->facts->rdt->monitoring = false;
+       s->plan->rdt = (struct plan_rdt){ .group = "gold" };)
 CHANGE(second_file_system, static struct facts_quota two[2]; two[0] = two[1] = *s->facts->quotas; two[0].accounting = false;
        s->facts->quotas = two; s->facts->n_quotas = 2;)
 
@@ -413,6 +437,7 @@ static void what_looks_like_an_obstacle_and_is_none_passes(void **state) {
                 { BUNDLE, nice_that_idle_does_not_look_at }, { BUNDLE, idle_io_of_user }, { BUNDLE, deadline_of_root },
                 { BUNDLE, memory_on_nodes_there_are }, { BUNDLE, memory_on_relative_nodes }, { BUNDLE, memory_anywhere },
                 { BUNDLE, new_balancing }, { BUNDLE, preferred_many },
+                { BUNDLE, all_of_rdt }, { BUNDLE, class_alone },
         };
 
         (void)state;
@@ -474,7 +499,9 @@ static void a_launch_needs_no_more_facts_than_its_plan_asks_for(void **state) {
         assert_int_equal(admit_needs(&plan.plan), FACTS_IDENTITY | FACTS_KERNEL | FACTS_USERNS);
         plan.ids.use_helpers = true;
         assert_true(admit_needs(&plan.plan) & FACTS_SUBIDS);
-        assert_false(admit_needs(&plan.plan) & (FACTS_PRIORITIES | FACTS_NUMA));
+        assert_false(admit_needs(&plan.plan) & (FACTS_PRIORITIES | FACTS_NUMA | FACTS_RDT));
+        plan.plan.rdt = &plan.rdt;
+        assert_true(admit_needs(&plan.plan) & FACTS_RDT);
         plan.plan.memory_policy = &plan.memory_policy;
         assert_true(admit_needs(&plan.plan) & FACTS_NUMA);
         plan.process.scheduler = &plan.scheduler;

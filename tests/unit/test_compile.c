@@ -66,7 +66,6 @@ static const struct row refused[] = {
         { "a name too long",
           ALL("", ",\"hostname\":\"0123456789012345678901234567890123456789012345678901234567890123x\"", "", ",{\"type\":\"uts\"}"),
           "hostname", "at most 64 bytes, found 65", INVALID },
-        { "RDT", LINUX("\"intelRdt\":{}"), "linux.intelRdt", "not supported", UNSUPPORTED },
         { "a network device for the host", LINUX("\"netDevices\":{\"eth0\":{}}"), "linux.netDevices", "needs a \"network\" namespace", INVALID },
         { "a network device for a user", DEVICES("\"eth0\":{}"), "linux.netDevices", "rootless", UNSUPPORTED, &user_host },
         { "a network device's name too long", DEVICES("\"0123456789abcdef\":{}"), "linux.netDevices[\"0123456789abcdef\"]", "1 to 15", INVALID },

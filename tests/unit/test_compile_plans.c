@@ -178,7 +178,7 @@ static void features_are_what_the_tables_say(void **state) {
         assert_true(f->linux->mount_extensions->idmap->enabled && f->linux->cgroup->v2 && f->linux->seccomp->enabled);
         assert_false(f->linux->cgroup->v1 || f->linux->cgroup->systemd || f->linux->cgroup->systemd_user);
         assert_true(f->linux->net_devices->enabled);
-        assert_false(f->linux->intel_rdt->enabled);
+        assert_true(f->linux->intel_rdt->enabled && f->linux->intel_rdt->schemata && f->linux->intel_rdt->monitoring);
         assert_true(f->linux->memory_policy->n_modes == 7 && f->linux->memory_policy->n_flags == 3);
         assert_int_equal(f->linux->n_namespaces, 8);
         assert_int_equal(f->linux->n_capabilities, 41);
