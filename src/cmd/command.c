@@ -5,8 +5,8 @@
 #include "base/str.h"
 
 extern const struct command command_create, command_run, command_start, command_exec, command_kill, command_delete, command_state,
-        command_list, command_ps, command_pause, command_resume, command_update, command_mounts, command_events, command_spec, command_features,
-        command_plan, command_check;
+        command_list, command_ps, command_pause, command_resume, command_update, command_mounts, command_events, command_spec,
+        command_features, command_plan, command_check;
 
 const struct command *const commands[] = {
         &command_create,   &command_start,    &command_run,      &command_exec,     &command_kill,     &command_delete,

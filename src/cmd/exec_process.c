@@ -36,7 +36,8 @@ static int add_groups(struct invocation *invocation, const struct text_list *gro
         return 0;
 }
 
-/* Adds to what the process may use, never to what its programs would inherit (CVE-2022-29162). */
+/* Adds to what the process may use, never to what its programs may inherit (CVE-2022-29162); but what they may, they do, as with runc: it
+ * would be lost to a user other than root with the execve(2) of the command. */
 static int add_capabilities(const struct text_list *caps, struct plan_capabilities *sets, struct error *err) {
         for (size_t i = 0; i < caps->n; i++) {
                 int number = capability_number(caps->items[i]);
@@ -48,6 +49,7 @@ static int add_capabilities(const struct text_list *caps, struct plan_capabiliti
                 sets->bounding |= bit;
                 sets->effective |= bit;
                 sets->permitted |= bit;
+                sets->ambient |= sets->inheritable & bit;
         }
         return 0;
 }

@@ -178,6 +178,16 @@ in_box() {
         failed 255 CAP_NOPE
 }
 
+@test "--cap of what the bundle lets programs inherit is theirs by inheritance, also for another user than root" {
+        bundle sleep 100
+        config '.process.capabilities = {bounding: ["CAP_KILL", "CAP_CHOWN"], effective: ["CAP_KILL"], permitted: ["CAP_KILL"],
+                inheritable: ["CAP_CHOWN"]}'
+        create box
+        start box
+        in_box --cap CAP_CHOWN --user 1000:1000 box grep -E '^Cap(Inh|Prm|Eff|Amb)' /proc/self/status
+        printed $'CapInh:\t0000000000000001\nCapPrm:\t0000000000000001\nCapEff:\t0000000000000001\nCapAmb:\t0000000000000001'
+}
+
 @test "--no-new-privs sets what the container did not" {
         running '.process.noNewPrivileges = false'
         in_box box grep NoNewPrivs /proc/self/status

@@ -76,6 +76,36 @@ def test_cgroups_that_the_payload_made_are_removed_with_its_own(vm):
     assert not os.path.exists(path)
 
 
+def test_exec_follows_the_payload_into_a_cgroup_below_when_the_container_has_split_its_own(vm):
+    container = container_at(vm, f"/{vm.name('split')}")
+    container.launch()
+    path = container.cgroup().path
+    os.mkdir(f"{path}/payload")
+    own, below = cgroup.Cgroup(path), cgroup.Cgroup(f"{path}/payload")
+    below.write("cgroup.procs", container.state()["pid"])
+    own.write("cgroup.subtree_control", "+pids")  # from now on it may hold no processes
+    container.exec("/bin/grep", "^0::/payload$", "/proc/self/cgroup").must_succeed()
+    result = vm.runtime("exec", "--cgroup", "/", container.id, "/bin/true")
+    assert result.rc == 255 and "busy" in result.stderr, result
+    container.delete("--force").must_succeed()
+    assert not os.path.exists(path)
+
+
+def test_a_delegated_cgroup_lies_below_the_limits_and_can_be_split(vm):
+    container = container_at(vm, f"/{vm.name('delegated')}")
+    container.config["annotations"] = {"run.oci.delegate-cgroup": "own"}
+    container.resources["pids"] = {"limit": 9}
+    container.launch()
+    path = container.cgroup().path
+    assert path.endswith("/own"), path
+    above = cgroup.Cgroup(path[:-len("/own")])
+    assert above.read("pids.max") == "9"
+    above.write("cgroup.subtree_control", "+pids")
+    container.exec("/bin/grep", "^0::/own$", "/proc/self/cgroup").must_succeed()
+    container.delete("--force").must_succeed()
+    assert not above.exists()
+
+
 def test_only_devices_of_the_rules_can_be_opened(vm):
     script = "for n in 1 7; do mknod /tmp/$n c 1 $n && dd if=/tmp/$n of=/dev/null bs=1 count=1 2>/dev/null; echo $?; done"
     container = vm.container("/bin/sh", "-c", script)
