@@ -237,12 +237,10 @@ static int take_over(struct join *j, struct joined *joined, struct dialogue *dia
 static int see_off(struct join *j, struct joined *joined, struct dialogue *dialogue, struct error *err) {
         int r;
 
-        /* Whatever the usher makes inherits both. */
-        if ((r = affinity_finish(joined->pid, j->request->process, err)) < 0 ||
-            (r = rdt_enter(j->container->status.rdt, joined->pid, err)) < 0)
-                return r;
         r = j->usher ? take_over(j, joined, dialogue, err) : dialogue_until(dialogue, REPORT_READY, err);
-        if (r < 0 || (r = scheduler_set(joined->pid, j->request->process, err)) < 0)
+        if (r < 0 || (r = affinity_finish(joined->pid, j->request->process, err)) < 0 ||
+            (r = rdt_enter(j->container->status.rdt, joined->pid, err)) < 0 ||
+            (r = scheduler_set(joined->pid, j->request->process, err)) < 0)
                 return r;
         /* The container's user namespace has no CAP_SYS_RESOURCE over us; its runtime may have. */
         if (j->namespaces & CLONE_NEWUSER && (r = rlimits_set_of(joined->pid, j->request->process, err)) < 0)
