@@ -24,7 +24,7 @@ int cgroup_create(const char *path, const struct plan_cgroup *cgroup, unsigned *
 /* The second half of it, for a cgroup that is there: the controllers of CGROUP for PATH, whose descriptor FD is. */
 int cgroup_enable(const char *path, int fd, const struct plan_cgroup *cgroup, struct error *err);
 
-/* Writes the limits of CGROUP in order, reads numbers back and compares them, then attaches the device program. -EPERM when only that
+/* Writes the limits of CGROUP in order, reads numbers back and compares them, then gives the cgroup to its owner and attaches the device program. -EPERM when only that
  * last step is not for this user. */
 int cgroup_limit(int fd, const struct plan_cgroup *cgroup, struct error *err);
 

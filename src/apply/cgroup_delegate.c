@@ -11,6 +11,7 @@
 #include "base/fd.h"
 #include "base/file.h"
 #include "base/str.h"
+#include "plan/ids.h"
 
 static const char field[] = "annotations[\"run.oci.delegate-cgroup\"]";
 
@@ -40,24 +41,30 @@ static int make_below(int fd, const char *below, int *ret) {
         return 0;
 }
 
-static const struct plan_id_range *range_of_root(const struct plan_id_range *map, size_t n) {
-        for (size_t i = 0; i < n; i++)
-                if (map[i].inside == 0 && map[i].count > 0)
-                        return &map[i];
-        return NULL;
+/* A file that this kernel lacks is not missed: the list may be longer than what the cgroup's controllers have. */
+static int give_file(int fd, const char *name, uint32_t uid, uint32_t gid) {
+        return fchownat(fd, name, uid, gid, AT_SYMLINK_NOFOLLOW) < 0 && errno != ENOENT ? -errno : 0;
 }
 
-/* cgroup-v2.rst, "Model of Delegation": the directory and these files, not the limits, which are the parent's. */
-static int give_away(int fd, const struct plan_ids *ids) {
-        static const char *const files[] = { "cgroup.procs", "cgroup.threads", "cgroup.subtree_control" };
-        const struct plan_id_range *uids = range_of_root(ids->uid_map, ids->n_uid_map), *gids = range_of_root(ids->gid_map, ids->n_gid_map);
+int cgroup_give(int fd, uint32_t uid, uint32_t gid) {
+        _cleanup_str_ struct str list = { 0 };
+        char *rest, *name;
+        int r;
 
-        if (!uids || !gids)
+        if (file_read(AT_FDCWD, "/sys/kernel/cgroup/delegate", 1 << 16, &list) < 0 || list.size == 0)
+                str_puts(&list, "cgroup.procs\ncgroup.threads\ncgroup.subtree_control\n");
+        for (rest = list.text; (name = strsep(&rest, "\n"));)
+                if (*name && !strchr(name, '/') && (r = give_file(fd, name, uid, gid)) < 0)
+                        return r;
+        return fchownat(fd, "", uid, gid, AT_EMPTY_PATH) < 0 ? -errno : 0;
+}
+
+static int give_away(int fd, const struct plan_ids *ids) {
+        uint32_t uid, gid;
+
+        if (!ids_outside(ids->uid_map, ids->n_uid_map, 0, &uid) || !ids_outside(ids->gid_map, ids->n_gid_map, 0, &gid))
                 return 0;
-        for (size_t i = 0; i < ELEMENTSOF(files); i++)
-                if (fchownat(fd, files[i], uids->outside, gids->outside, 0) < 0)
-                        return -errno;
-        return fchownat(fd, "", uids->outside, gids->outside, AT_EMPTY_PATH) < 0 ? -errno : 0;
+        return cgroup_give(fd, uid, gid);
 }
 
 int cgroup_delegate(int fd, const char *below, const struct plan_ids *ids, pid_t pid, struct error *err) {

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "apply/cgroup_delegate.h"
 #include "apply/cgroup_devices.h"
 #include "apply/cgroup_file.h"
 #include "base/fd.h"
@@ -113,6 +114,13 @@ int cgroup_check_memory(int fd, const struct plan_cgroup *cgroup, struct error *
         return 0;
 }
 
+/* Who is not root of the host may not be able to; the specification only allows it ("Cgroup ownership"). */
+static int give(int fd, uint32_t owner, struct error *err) {
+        int r = cgroup_give(fd, owner, UINT32_MAX);
+
+        return r < 0 && r != -EPERM ? fail_errno(err, CODE_LAUNCH_FAILED, -r, "linux.cgroupsPath", "cannot give the cgroup to the container") : 0;
+}
+
 int cgroup_limit(int fd, const struct plan_cgroup *cgroup, struct error *err) {
         int r;
 
@@ -123,5 +131,7 @@ int cgroup_limit(int fd, const struct plan_cgroup *cgroup, struct error *err) {
                 if (r < 0)
                         return r;
         }
+        if (cgroup->has & PLAN_CGROUP_HAS_OWNER && (r = give(fd, cgroup->owner, err)) < 0)
+                return r;
         return cgroup->limit_devices ? cgroup_devices_attach(fd, cgroup->devices, cgroup->n_devices, err) : 0;
 }

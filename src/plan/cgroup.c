@@ -2,8 +2,10 @@
 
 #include "plan/cgroup_resources.h"
 #include "plan/device_rules.h"
+#include "plan/ids.h"
 
 #include <linux/sched.h>
+#include <sys/mount.h>
 
 /* PATH joined to BASE, single slashes, nothing behind the last name. ".." would leave the place that was chosen for us. */
 static int join(struct compilation *c, const char *base, const char *path, const char **ret) {
@@ -112,6 +114,25 @@ static int leave_out(struct compilation *c, struct plan_cgroup *cgroup) {
         return 0;
 }
 
+/* config-linux.md, "Cgroup ownership": the container's user may manage a cgroup that it sees as the root of a hierarchy and may write to. */
+static void choose_owner(struct compilation *c, struct plan_cgroup *cgroup) {
+        const struct plan_plan *plan = c->plan;
+        uint32_t uid = plan->process->uid;
+        bool writable = false;
+
+        for (size_t i = 0; i < plan->n_mounts; i++)
+                if (streq(plan->mounts[i].destination, "/sys/fs/cgroup"))
+                        writable = plan->mounts[i].kind == PLAN_MOUNT_KIND_CGROUP && !(plan->mounts[i].flags & MS_RDONLY);
+        if (!writable || !namespace_made(plan, CLONE_NEWCGROUP))
+                return;
+        if (namespace_own(plan, CLONE_NEWUSER) && !ids_outside(plan->ids->uid_map, plan->ids->n_uid_map, uid, &uid))
+                return;
+        if (uid == c->facts->identity->euid) /* who makes it */
+                return;
+        cgroup->owner = uid;
+        cgroup->has |= PLAN_CGROUP_HAS_OWNER;
+}
+
 int cgroup_compile(struct compilation *c) {
         const struct oci_linux *linux = c->request->config->linux;
         struct plan_cgroup *cgroup = arena_new(c->arena, struct plan_cgroup);
@@ -131,5 +152,8 @@ int cgroup_compile(struct compilation *c) {
         }
         if ((r = compile_devices(c, linux->resources, cgroup)) < 0)
                 return r;
-        return cgroup->manager == PLAN_CGROUP_MANAGER_DISABLED ? leave_out(c, cgroup) : 0;
+        if (cgroup->manager == PLAN_CGROUP_MANAGER_DISABLED)
+                return leave_out(c, cgroup);
+        choose_owner(c, cgroup);
+        return 0;
 }

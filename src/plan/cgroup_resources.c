@@ -70,33 +70,6 @@ static const struct conversion block_io_table[] = {
         { "blockIO.leafWeight", NONE, NULL, ROW(oci_block_io, OCI_BLOCK_IO, leaf_weight, LEAF_WEIGHT, U16) },
 };
 
-/* What a new cgroup says anyway, whether or not its controller is there: cgroup-v2.rst, "default" of each file. */
-static const struct { const char *file, *value; } defaults[] = {
-        { "cpu.max", "max" },         { "cpu.max.burst", "0" },     { "cpu.idle", "0" },          { "memory.max", "max" },
-        { "memory.high", "max" },     { "memory.low", "0" },        { "memory.min", "0" },        { "memory.swap.max", "max" },
-        { "memory.swap.high", "max" }, { "memory.zswap.max", "max" }, { "memory.oom.group", "0" }, { "pids.max", "max" },
-};
-
-bool cgroup_write_is_nothing(const struct plan_cgroup_write *write) {
-        size_t length = strcspn(write->value, " "); /* of cpu.max: "max 100000" limits no more than "max" */
-        const char *sign = strrchr(write->value, '=');
-
-        for (size_t i = 0; i < ELEMENTSOF(defaults); i++)
-                if (streq(defaults[i].file, write->file))
-                        return strlen(defaults[i].value) == length && strncmp(defaults[i].value, write->value, length) == 0;
-        return streq(write->file, "io.max") && sign && streq(sign, "=max") && strchr(write->value, '=') == sign;
-}
-
-const struct plan_cgroup_write *cgroup_first_limit(const struct plan_cgroup *cgroup, const char *controller) {
-        for (size_t i = 0; i < cgroup->n_writes; i++) {
-                const char *rest = controller ? str_after(cgroup->writes[i].file, controller) : ".";
-
-                if (rest && *rest == '.' && !cgroup_write_is_nothing(&cgroup->writes[i]))
-                        return &cgroup->writes[i];
-        }
-        return NULL;
-}
-
 static const char *name_of(struct writer *w, const char *member) {
         return FIELD(w->arena, "%s.%s", w->field, member);
 }
@@ -358,14 +331,24 @@ static int convert_block_io(struct writer *w, const struct oci_block_io *io) {
         return 0;
 }
 
-/* The reservation limit is the better of the two, and an older kernel lacks it (config-linux.md, "Huge page limits"). */
-static void convert_hugepages(struct writer *w, const struct oci_hugepage_limit *limits, size_t n) {
-        for (size_t i = 0; i < n; i++) {
-                const char *member = FIELD(w->arena, "hugepageLimits[%zu]", i);
+/* As the kernel writes sizes of pages: mm/hugetlb_cgroup.c, mem_fmt(). */
+static bool is_unit(const char *text) {
+        return streq(text, "KB") || streq(text, "MB") || streq(text, "GB");
+}
 
-                add(w, member, FIELD(w->arena, "hugetlb.%s.max", limits[i].page_size), "%" PRIu64, limits[i].limit);
-                make_optional(add(w, member, FIELD(w->arena, "hugetlb.%s.rsvd.max", limits[i].page_size), "%" PRIu64, limits[i].limit));
+/* The reservation limit is the better of the two, and an older kernel lacks it (config-linux.md, "Huge page limits"). */
+static int convert_hugepages(struct writer *w, const struct oci_hugepage_limit *limits, size_t n) {
+        for (size_t i = 0; i < n; i++) {
+                const char *member = FIELD(w->arena, "hugepageLimits[%zu]", i), *size = limits[i].page_size ?: "";
+                size_t digits = strspn(size, "0123456789");
+
+                if (size[0] == '0' || digits == 0 || digits > 4 || !is_unit(size + digits))
+                        return INVALID(w->err, FIELD(w->arena, "%s.%s.pageSize", w->field, member),
+                                       "expected a size such as \"2MB\", found \"%s\"", size);
+                add(w, member, FIELD(w->arena, "hugetlb.%s.max", size), "%" PRIu64, limits[i].limit);
+                make_optional(add(w, member, FIELD(w->arena, "hugetlb.%s.rsvd.max", size), "%" PRIu64, limits[i].limit));
         }
+        return 0;
 }
 
 static int convert_rdma(struct writer *w, const struct oci_rdma_entry *entries, size_t n) {
@@ -421,7 +404,8 @@ static int convert_all(struct writer *w, const struct oci_linux_resources *resou
             (resources->pids && (r = convert(w, pids_table, ELEMENTSOF(pids_table), resources->pids)) < 0) ||
             (r = convert_block_io(w, resources->block_io)) < 0)
                 return r;
-        convert_hugepages(w, resources->hugepage_limits, resources->n_hugepage_limits);
+        if ((r = convert_hugepages(w, resources->hugepage_limits, resources->n_hugepage_limits)) < 0)
+                return r;
         if (resources->network && resources->network->class_id)
                 return no_file(w, "network.classID");
         if (resources->network && resources->network->n_priorities)

@@ -180,3 +180,107 @@ def test_twenty_containers_at_once_each_keep_their_own_limit(vm):
     for process in [container.spawn("delete", "--force") for container in containers]:
         process.wait().must_succeed()
     assert not any(os.path.exists(cgroup.path) for cgroup in cgroups)
+
+
+def swap_of(vm, memory):
+    container = vm.container("/bin/sleep", "1000")
+    container.resources["memory"] = memory
+    container.create().must_succeed()
+    found = container.cgroup().read("memory.swap.max")
+    container.delete("--force").must_succeed()
+    return found
+
+
+def test_swap_is_what_is_beyond_the_memory_of_the_bundle(vm):
+    mib = 1 << 20
+    rows = [
+        ({"limit": 64 * mib, "swap": 96 * mib}, str(32 * mib)),
+        ({"limit": 64 * mib, "swap": 64 * mib}, "0"),
+        ({"limit": 64 * mib, "swap": -1}, "max"),
+        ({"limit": 64 * mib}, "max"),
+        ({"limit": -1, "swap": 32 * mib}, str(32 * mib)),
+        ({"limit": -1, "swap": -1}, "max"),
+        ({"swap": 0}, "0"),
+    ]
+    for memory, expected in rows:
+        found = swap_of(vm, memory)
+        assert found == expected, f"{memory}: {found} instead of {expected}"
+
+
+def test_every_resource_has_its_file(vm):
+    container = vm.container("/bin/sleep", "1000")
+    loop1 = {"major": 7, "minor": 1}
+    loop0 = {"major": 7, "minor": 0}
+    container.resources.update({
+        "memory": {"limit": 64 << 20, "reservation": 16 << 20},
+        "cpu": {"shares": 2048, "quota": 30000, "period": 90000, "burst": 20000},
+        "pids": {"limit": 0},
+        "hugepageLimits": [{"pageSize": "2MB", "limit": 4 << 20}],
+        "blockIO": {
+            "weight": 505,
+            "throttleReadBpsDevice": [{**loop0, "rate": 1 << 20}, {**loop1, "rate": 2 << 20}],
+            "throttleWriteBpsDevice": [{**loop0, "rate": 3 << 20}],
+            "throttleReadIOPSDevice": [{**loop0, "rate": 400}],
+            "throttleWriteIOPSDevice": [{**loop0, "rate": 500}],
+        },
+        "unified": {"memory.high": str(48 << 20), "pids.max": "30", "memory.oom.group": "1"},
+    })
+    container.create().must_succeed()
+    cgroup = container.cgroup()
+    expected = {
+        "memory.max": str(64 << 20), "memory.low": str(16 << 20), "memory.high": str(48 << 20), "memory.oom.group": "1",
+        "cpu.max": "30000 90000", "cpu.max.burst": "20000", "pids.max": "30",
+        "hugetlb.2MB.max": str(4 << 20), "hugetlb.2MB.rsvd.max": str(4 << 20),
+    }
+    found = {name: cgroup.read(name) for name in expected}
+    assert found == expected, found
+    throttles = set(cgroup.read("io.max").splitlines())
+    assert f"{LOOP0} rbps={1 << 20} wbps={3 << 20} riops=400 wiops=500" in throttles, throttles
+    assert f"7:1 rbps={2 << 20} wbps=max riops=max wiops=max" in throttles, throttles
+    if os.path.exists(f"{cgroup.path}/io.bfq.weight"):
+        assert cgroup.read("io.bfq.weight").splitlines()[0] in ("505", "default 505")
+    else:
+        assert cgroup.read("io.weight").splitlines()[0] == f"default {1 + (505 - 10) * 9999 // 990}"
+    assert int(cgroup.read("cpu.weight")) > 100
+
+
+def test_an_idle_group_has_no_weight_and_the_bundle_is_told(vm):
+    container = vm.container("/bin/true")
+    container.resources["cpu"] = {"idle": 1, "shares": 512}
+    result = container.run()
+    result.must_succeed()
+    assert "cpu.shares" in result.stderr, result
+    container = vm.container("/bin/sleep", "1000")
+    container.resources["cpu"] = {"idle": 0, "shares": 512}
+    container.create().must_succeed()
+    assert container.cgroup().read("cpu.idle") == "0"
+
+
+def test_a_resource_that_this_host_does_not_have_is_refused_by_its_field(vm):
+    rows = [
+        ({"rdma": {"mlx5_1": {"hcaHandles": 3, "hcaObjects": 10000}}}, 'linux.resources.rdma["mlx5_1"]'),
+        ({"unified": {"misc.max": "nothing 5"}}, 'linux.resources.unified["misc.max"]'),
+        ({"hugepageLimits": [{"pageSize": "16GB", "limit": 5}]}, "linux.resources.hugepageLimits[0]"),
+        ({"blockIO": {"throttleReadBpsDevice": [{"major": 250, "minor": 9, "rate": 5}]}}, "linux.resources.blockIO.throttleReadBpsDevice[0]"),
+        ({"memory": {"swappiness": 60}}, "linux.resources.memory.swappiness"),
+    ]
+    for resources, field in rows:
+        container = vm.container("/bin/true")
+        container.resources.update(resources)
+        result = container.run()
+        assert result.rc == 1 and field in result.stderr, result
+
+
+def test_no_limit_is_written_where_it_takes_one_back(vm):
+    container = vm.container("/bin/sleep", "1000")
+    parent = vm.cgroup()
+    container.config["linux"]["cgroupsPath"] = f"{parent.path[len('/sys/fs/cgroup'):]}/own"
+    os.mkdir(f"{parent.path}/own")
+    parent.write("cgroup.subtree_control", "+memory +pids")
+    for name, value in ("memory.max", 64 << 20), ("pids.max", 9):
+        with open(f"{parent.path}/own/{name}", "w") as file:
+            file.write(str(value))
+    container.resources.update({"memory": {"limit": -1}, "pids": {"limit": -1}})
+    container.create().must_succeed()
+    cgroup = container.cgroup()
+    assert (cgroup.read("memory.max"), cgroup.read("pids.max")) == ("max", "max")
