@@ -47,7 +47,7 @@ static void add_block(struct arena *arena, size_t need) {
         arena->end = block->data + size;
 }
 
-void *arena_alloc(struct arena *arena, size_t size) {
+void *arena_alloc_raw(struct arena *arena, size_t size) {
         const size_t align = alignof(max_align_t);
         size_t rounded = (size + align - 1) & ~(align - 1);
         void *p;
@@ -58,13 +58,19 @@ void *arena_alloc(struct arena *arena, size_t size) {
                 add_block(arena, rounded);
         p = arena->next;
         arena->next += rounded;
-        return memset(p, 0, rounded);
+        return p;
+}
+
+void *arena_alloc(struct arena *arena, size_t size) {
+        return memset(arena_alloc_raw(arena, size), 0, size);
 }
 
 char *arena_strndup(struct arena *arena, const char *text, size_t n) {
-        char *copy = arena_alloc(arena, n + 1);
+        char *copy = arena_alloc_raw(arena, n + 1);
 
-        return memcpy(copy, text, n);
+        memcpy(copy, text, n);
+        copy[n] = '\0';
+        return copy;
 }
 
 char *arena_strdup(struct arena *arena, const char *text) {

@@ -83,8 +83,8 @@ static int copy_attribute(const struct nlattr *attribute, void *data) {
         default:
                 return MNL_CB_OK;
         }
-        if (!mnl_attr_put_check(copy->request, sizeof(struct rtnl_request), mnl_attr_get_type(attribute), mnl_attr_get_payload_len(attribute),
-                                mnl_attr_get_payload(attribute))) {
+        if (!mnl_attr_put_check(copy->request, sizeof(struct rtnl_request), mnl_attr_get_type(attribute),
+                                mnl_attr_get_payload_len(attribute), mnl_attr_get_payload(attribute))) {
                 errno = EMSGSIZE;
                 return MNL_CB_ERROR;
         }
@@ -92,6 +92,7 @@ static int copy_attribute(const struct nlattr *attribute, void *data) {
 }
 
 static int restore_one(struct rtnl *rtnl, int index, bool renamed, const struct nlmsghdr *saved) {
+        const struct ifa_cacheinfo unwanted = { .ifa_valid = UINT32_MAX }; /* for ever, for incoming connections: `preferred_lft 0` */
         struct rtnl_request request;
         struct copy copy = { mnl_nlmsg_put_header(request.bytes), renamed };
         struct ifaddrmsg *info = mnl_nlmsg_put_extra_header(copy.request, sizeof *info);
@@ -102,8 +103,8 @@ static int restore_one(struct rtnl *rtnl, int index, bool renamed, const struct 
         copy.request->nlmsg_type = RTM_NEWADDR;
         copy.request->nlmsg_flags = NLM_F_CREATE | NLM_F_EXCL;
         mnl_attr_put_u32(copy.request, IFA_FLAGS, flags_of(saved) & CHOSEN_FLAGS);
-        if (flags_of(saved) & IFA_F_DEPRECATED) /* permanent, and for incoming connections only: `preferred_lft 0` of ip-address(8) */
-                mnl_attr_put(copy.request, IFA_CACHEINFO, sizeof(struct ifa_cacheinfo), &(const struct ifa_cacheinfo){ .ifa_valid = UINT32_MAX });
+        if (flags_of(saved) & IFA_F_DEPRECATED)
+                mnl_attr_put(copy.request, IFA_CACHEINFO, sizeof unwanted, &unwanted);
         if (mnl_attr_parse(saved, sizeof *info, copy_attribute, &copy) < 0)
                 return -errno;
         return rtnl_ask(rtnl, copy.request, NULL, NULL);

@@ -39,12 +39,12 @@ static const char *where(const struct device *device, char buffer[64]) {
 }
 
 /* The kernel's own words say more than the number does, where it has any. */
-static int failed(struct error *err, const struct device *device, enum code code, int r, const struct rtnl *rtnl, const char *what) {
+static int failed(struct error *err, const struct device *device, int r, const struct rtnl *rtnl, const char *what) {
         char field[64];
 
         if (rtnl->reason[0])
-                return fail(err, code, -r, where(device, field), "%s: %s (%s)", what, strerror(-r), rtnl->reason);
-        return fail_errno(err, code, -r, where(device, field), "%s", what);
+                return fail(err, CODE_LAUNCH_FAILED, -r, where(device, field), "%s: %s (%s)", what, strerror(-r), rtnl->reason);
+        return fail_errno(err, CODE_LAUNCH_FAILED, -r, where(device, field), "%s", what);
 }
 
 static int open_sides(struct sides *sides, struct error *err) {
@@ -64,9 +64,12 @@ static int open_sides(struct sides *sides, struct error *err) {
 /* Both ends are open, and each request is judged by what its sender may do now (net/netlink/af_netlink.c, netlink_ns_capable()). */
 static int keep_only_net_admin(struct error *err) {
         struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
-        struct __user_cap_data_struct sets[_LINUX_CAPABILITY_U32S_3] = { { .effective = 1u << CAP_NET_ADMIN, .permitted = 1u << CAP_NET_ADMIN } };
+        const uint32_t kept = 1u << CAP_NET_ADMIN;
+        struct __user_cap_data_struct sets[_LINUX_CAPABILITY_U32S_3] = { { .effective = kept, .permitted = kept } };
 
-        return syscall(SYS_capset, &header, sets) < 0 ? fail_errno(err, CODE_LAUNCH_FAILED, errno, "linux.netDevices", "cannot drop capabilities") : 0;
+        if (syscall(SYS_capset, &header, sets) < 0)
+                return fail_errno(err, CODE_LAUNCH_FAILED, errno, "linux.netDevices", "cannot drop capabilities");
+        return 0;
 }
 
 /* What can be known before anything moves: the device is there, it is asked for once, and its name is free inside. */
@@ -80,7 +83,7 @@ static int check(struct sides *sides, struct device *devices, size_t n, struct e
         if (r == -ENODEV)
                 return fail(err, CODE_CONFIG_INVALID, ENODEV, where(device, field), "there is no such network device on the host");
         if (r < 0)
-                return failed(err, device, CODE_LAUNCH_FAILED, r, &sides->host.rtnl, "cannot find the device");
+                return failed(err, device, r, &sides->host.rtnl, "cannot find the device");
         for (size_t i = 0; i < n; i++)
                 if (devices[i].link.index == device->link.index)
                         return fail(err, CODE_CONFIG_INVALID, EINVAL, where(device, field), "is the same device as %s", devices[i].name);
@@ -90,7 +93,7 @@ static int check(struct sides *sides, struct device *devices, size_t n, struct e
                 return fail(err, CODE_CONFIG_INVALID, EEXIST, where(device, field),
                             "the container's network namespace has a device called %s already; a name with %%d gets a free number", inside);
         if (r != -ENODEV)
-                return failed(err, device, CODE_LAUNCH_FAILED, r, &sides->container.rtnl, "cannot look for a device of its name in the container");
+                return failed(err, device, r, &sides->container.rtnl, "cannot look for a device of its name in the container");
         return 0;
 }
 
@@ -99,14 +102,14 @@ static int move(struct sides *sides, struct device *device, struct error *err) {
         int r;
 
         if ((r = addresses_save(&sides->host.rtnl, device->link.index, &device->addresses)) < 0)
-                return failed(err, device, CODE_LAUNCH_FAILED, r, &sides->host.rtnl, "cannot list its addresses");
+                return failed(err, device, r, &sides->host.rtnl, "cannot list its addresses");
         r = link_move(&sides->host.rtnl, &sides->container.rtnl, sides->container.network, device->link.index, inside, &device->index);
         if (r < 0)
-                return failed(err, device, CODE_LAUNCH_FAILED, r, &sides->host.rtnl, "cannot move the device into the container's network namespace");
+                return failed(err, device, r, &sides->host.rtnl, "cannot move the device into the container");
         if ((r = addresses_restore(&sides->container.rtnl, device->index, !streq(inside, device->link.name), &device->addresses)) < 0)
-                return failed(err, device, CODE_LAUNCH_FAILED, r, &sides->container.rtnl, "cannot give the device its addresses in the container");
+                return failed(err, device, r, &sides->container.rtnl, "cannot give the device its addresses in the container");
         if ((r = link_set_up(&sides->container.rtnl, device->index)) < 0)
-                return failed(err, device, CODE_LAUNCH_FAILED, r, &sides->container.rtnl, "cannot set the device up in the container");
+                return failed(err, device, r, &sides->container.rtnl, "cannot set the device up in the container");
         return 0;
 }
 

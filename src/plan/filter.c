@@ -230,6 +230,7 @@ static size_t select_arches(const struct oci_seccomp *rules, enum filter_machine
 int filter_build_for(struct arena *arena, const struct oci_seccomp *rules, enum filter_machine machine, struct filter_program *ret,
                      struct error *err) {
         const struct filter_arch *arches[4];
+        const struct syscall_row **calls;
         filter_label starts[ELEMENTSOF(arches)], next;
         size_t n = select_arches(rules, machine, arches, ELEMENTSOF(arches));
         struct filter_code code;
@@ -240,14 +241,16 @@ int filter_build_for(struct arena *arena, const struct oci_seccomp *rules, enum 
         r = check(rules, err);
         if (r < 0)
                 return r;
+        calls = filter_find_calls(arena, rules);
 
         /* From the last to the first, so that the machine's own comes nearest to the start. */
         for (size_t end = n, begin; end > 0; end = begin) {
+                _cleanup_arena_ struct arena scratch = { 0 }; /* given back for the next one and whatever comes then */
                 struct filter_table table;
 
                 for (begin = end - 1; begin > 0 && arches[begin - 1]->audit == arches[end - 1]->audit;)
                         begin--;
-                r = filter_table_build(arena, rules, &arches[begin], end - begin, &table, err);
+                r = filter_table_build(&scratch, rules, calls, &arches[begin], end - begin, &table, err);
                 if (r < 0)
                         return r;
                 for (size_t i = begin; i < end; i++)

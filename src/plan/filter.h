@@ -3,7 +3,7 @@
  * Meaning of a profile, per architecture:
  *  - Another architecture than the profile's and the machine's own ends the process (libseccomp's default ends the thread). A listed
  *    architecture that this machine's kernel cannot execute adds nothing.
- *  - Names that libseccomp does not know on an architecture are skipped. Rules whose action is the default one are dropped.
+ *  - Names that an architecture does not have (plan/syscalls.h) are skipped. Rules whose action is the default one are dropped.
  *  - Rules for one call are alternatives. Conditions of one rule must all hold, unless two of them name the same argument: then each is a
  *    rule of its own (as runc and crun do).
  *  - A rule without conditions stands alone: it replaces earlier ones with conditions and makes later ones void; of two such the first

@@ -10,8 +10,7 @@
 /* One rule for one number, before rules of the same number are brought together. */
 struct entry {
         uint32_t number;
-        uint32_t action;
-        size_t rule; /* linux.seccomp.syscalls[RULE] */
+        uint32_t rule; /* linux.seccomp.syscalls[RULE] */
         const struct filter_clause *clause;
 };
 
@@ -24,12 +23,15 @@ struct region {
 struct builder {
         struct arena *arena;
         const struct oci_seccomp *rules;
+        const struct syscall_row *const *calls;
         uint32_t default_action;
+        struct entry *unsorted; /* of one architecture */
         struct entry *entries; /* of one architecture after the other; in the end by rising number */
         size_t n_entries;
         struct region regions[4];
         size_t n_regions;
         struct filter_verdict *verdicts; /* all distinct ones */
+        struct filter_verdict *always;   /* the last of those without rules that was asked for */
         struct filter_table table;
 };
 
@@ -117,24 +119,18 @@ static const struct filter_clause *multiplex(struct arena *arena, const struct f
 
 /* ---- from rules to entries ---------------------------------------------------------------------------------------------- */
 
-static void add_entry(struct builder *b, size_t rule, const struct filter_clause *clause, struct filter_number number) {
+static void fill_entry(struct builder *b, struct entry *entry, size_t rule, const struct filter_clause *clause,
+                       struct filter_number number) {
         if (number.call)
                 clause = multiplex(b->arena, clause, number.call);
-        b->entries[b->n_entries] = (struct entry){
-                .number = number.number,
-                .action = rule_action(&b->rules->syscalls[rule]),
-                .rule = rule,
-                .clause = clause->n ? clause : NULL,
-        };
-        b->n_entries++;
+        *entry = (struct entry){ .number = number.number, .rule = (uint32_t)rule, .clause = clause->n ? clause : NULL };
 }
 
-/* Sorts N entries by number, rules of one number staying in the profile's order. System call numbers are small and dense, so that they can
- * be counted; only arm has a few far away (0xf0001 and on). */
-static void sort_entries(struct arena *arena, struct entry *entries, size_t n, uint32_t first) {
+/* Sorts N entries by number into SORTED, rules of one number staying in the profile's order. System call numbers are small and dense, so
+ * that they can be counted; only arm has a few far away (0xf0001 and on). */
+static void sort_entries(const struct entry *entries, size_t n, uint32_t first, struct entry *sorted) {
         enum { SLOTS = 1024 };
         uint32_t at[SLOTS + 1] = { 0 };
-        struct entry *sorted = arena_array(arena, struct entry, n);
 
 #define SLOT(entry) ((entry)->number - first < SLOTS ? (entry)->number - first : SLOTS - 1)
         for (size_t i = 0; i < n; i++)
@@ -152,33 +148,59 @@ static void sort_entries(struct arena *arena, struct entry *entries, size_t n, u
                         sorted[j] = sorted[j - 1];
                 sorted[j] = entry;
         }
-        memcpy(entries, sorted, n * sizeof *entries);
+}
+
+const struct syscall_row **filter_find_calls(struct arena *arena, const struct oci_seccomp *rules) {
+        const struct syscall_row **calls, *last = NULL;
+        size_t n = 0;
+
+        for (size_t i = 0; i < rules->n_syscalls; i++)
+                n += rules->syscalls[i].n_names;
+        calls = arena_array(arena, const struct syscall_row *, n);
+        n = 0;
+        for (size_t i = 0; i < rules->n_syscalls; i++)
+                for (size_t j = 0; j < rules->syscalls[i].n_names; j++) {
+                        const struct syscall_row *call = syscall_find(rules->syscalls[i].names[j], last);
+
+                        calls[n++] = call;
+                        last = call ?: last;
+                }
+        return calls;
+}
+
+/* Enters RULE, whose names are CALLS, for ARCH. Returns how many entries it came to. */
+static size_t add_rule(struct builder *b, const struct filter_arch *arch, size_t i, const struct syscall_row *const *calls,
+                       struct entry *entries, uint32_t *largest) {
+        const struct oci_seccomp_rule *rule = &b->rules->syscalls[i];
+        bool dropped = rule_action(rule) == b->default_action;
+        size_t n_clauses, n_entries = 0;
+        struct filter_clause *clauses = make_clauses(b->arena, rule, arch->narrow, &n_clauses);
+
+        for (size_t j = 0; j < rule->n_names; j++) {
+                struct filter_number numbers[2];
+                size_t n = calls[j] ? filter_resolve(arch, calls[j], numbers, largest) : 0;
+
+                if (dropped)
+                        continue;
+                for (size_t k = 0; k < n_clauses; k++)
+                        for (size_t l = 0; l < n; l++)
+                                fill_entry(b, &entries[n_entries++], i, &clauses[k], numbers[l]);
+        }
+        return n_entries;
 }
 
 /* Enters all rules for ARCH, by number; returns the largest number that a name stands for. */
 static uint32_t add_arch(struct builder *b, const struct filter_arch *arch) {
-        size_t before = b->n_entries;
+        const struct syscall_row *const *calls = b->calls;
         uint32_t largest = 0;
+        size_t n = 0;
 
         for (size_t i = 0; i < b->rules->n_syscalls; i++) {
-                const struct oci_seccomp_rule *rule = &b->rules->syscalls[i];
-                bool dropped = rule_action(rule) == b->default_action;
-                struct filter_clause *clauses;
-                size_t n_clauses;
-
-                clauses = make_clauses(b->arena, rule, arch->narrow, &n_clauses);
-                for (size_t j = 0; j < rule->n_names; j++) {
-                        struct filter_number numbers[2];
-                        size_t n = filter_resolve(arch, rule->names[j], numbers, &largest);
-
-                        if (dropped)
-                                continue;
-                        for (size_t k = 0; k < n_clauses; k++)
-                                for (size_t l = 0; l < n; l++)
-                                        add_entry(b, i, &clauses[k], numbers[l]);
-                }
+                n += add_rule(b, arch, i, calls, b->unsorted + n, &largest);
+                calls += b->rules->syscalls[i].n_names;
         }
-        sort_entries(b->arena, b->entries + before, b->n_entries - before, arch->first);
+        sort_entries(b->unsorted, n, arch->first, b->entries + b->n_entries);
+        b->n_entries += n;
         return largest;
 }
 
@@ -279,17 +301,18 @@ static bool goes_before(const struct filter_clause *a, const struct filter_claus
 }
 
 /* Puts ENTRY among the N rules before it. */
-static int insert_rule(struct filter_rule *rules, size_t *n, const struct entry *entry, struct error *err) {
+static int insert_rule(struct builder *b, struct filter_rule *rules, size_t *n, const struct entry *entry, struct error *err) {
+        uint32_t action = rule_action(&b->rules->syscalls[entry->rule]);
         size_t at = *n;
 
         for (size_t i = *n; i-- > 0;) {
                 uint8_t common = common_conditions(rules[i].clause, entry->clause);
                 char where[64];
 
-                if (common == rules[i].clause->n && (common < entry->clause->n || rules[i].action == entry->action))
+                if (common == rules[i].clause->n && (common < entry->clause->n || rules[i].action == action))
                         return 0; /* never reached: whatever it matches is decided before */
-                if (common == entry->clause->n && rules[i].action != entry->action) {
-                        snprintf(where, sizeof where, "linux.seccomp.syscalls[%zu]", entry->rule);
+                if (common == entry->clause->n && rules[i].action != action) {
+                        snprintf(where, sizeof where, "linux.seccomp.syscalls[%u]", entry->rule);
                         return fail(err, CODE_CONFIG_INVALID, EEXIST, where,
                                     "contradicts an earlier rule: the same call and conditions with another action");
                 }
@@ -297,7 +320,7 @@ static int insert_rule(struct filter_rule *rules, size_t *n, const struct entry 
                         at = i;
         }
         memmove(&rules[at + 1], &rules[at], (*n - at) * sizeof *rules);
-        rules[at] = (struct filter_rule){ entry->clause, entry->action };
+        rules[at] = (struct filter_rule){ entry->clause, action };
         (*n)++;
         return 0;
 }
@@ -326,8 +349,11 @@ static struct filter_verdict *intern(struct builder *b, const struct filter_verd
         return verdict;
 }
 
+/* Nearly all numbers are allowed or denied whatever their arguments, so the last such verdict is remembered. */
 static struct filter_verdict *always(struct builder *b, uint32_t action) {
-        return intern(b, &(struct filter_verdict){ .action = action });
+        if (!b->always || b->always->action != action)
+                b->always = intern(b, &(struct filter_verdict){ .action = action });
+        return b->always;
 }
 
 /* What the N entries of one number come to. */
@@ -338,12 +364,12 @@ static int decide(struct builder *b, const struct entry *entries, size_t n, stru
 
         for (size_t i = 0; i < n; i++)
                 if (!entries[i].clause) {
-                        *ret = always(b, entries[i].action);
+                        *ret = always(b, rule_action(&b->rules->syscalls[entries[i].rule]));
                         return 0;
                 }
         rules = arena_array(b->arena, struct filter_rule, n);
         for (size_t i = 0; i < n; i++) {
-                r = insert_rule(rules, &n_rules, &entries[i], err);
+                r = insert_rule(b, rules, &n_rules, &entries[i], err);
                 if (r < 0)
                         return r;
         }
@@ -392,28 +418,34 @@ static int fill_table(struct builder *b, struct error *err) {
         return 0;
 }
 
-/* No rule yields more entries than this on one architecture. */
-static size_t most_entries(const struct oci_seccomp *rules) {
-        size_t n = 0;
+/* No architecture has more entries than this. */
+static size_t most_entries(const struct oci_seccomp *rules, const struct filter_arch *const *arches, size_t n) {
+        size_t most = 0, each = 1;
 
+        for (size_t i = 0; i < n; i++)
+                if (arches[i]->multiplexes)
+                        each = 2;
         for (size_t i = 0; i < rules->n_syscalls; i++)
-                n += rules->syscalls[i].n_names * (rules->syscalls[i].n_args ? rules->syscalls[i].n_args : 1) * 2;
-        return n;
+                most += rules->syscalls[i].n_names * (rules->syscalls[i].n_args ? rules->syscalls[i].n_args : 1) * each;
+        return most;
 }
 
-int filter_table_build(struct arena *arena, const struct oci_seccomp *rules, const struct filter_arch *const *arches, size_t n,
-                       struct filter_table *ret, struct error *err) {
+int filter_table_build(struct arena *arena, const struct oci_seccomp *rules, const struct syscall_row *const *calls,
+                       const struct filter_arch *const *arches, size_t n, struct filter_table *ret, struct error *err) {
         bool has_errno = rules->has & OCI_SECCOMP_HAS_DEFAULT_ERRNO_RET;
+        size_t most = most_entries(rules, arches, n);
         struct builder b = {
                 .arena = arena,
                 .rules = rules,
+                .calls = calls,
                 .default_action = filter_action(rules->default_action, has_errno ? rules->default_errno_ret : EPERM),
-                .entries = arena_array(arena, struct entry, most_entries(rules) * n),
+                .unsorted = arena_array_raw(arena, struct entry, most),
+                .entries = arena_array_raw(arena, struct entry, most * n),
         };
         int r;
 
         add_arches(&b, arches, n);
-        b.table.segments = arena_array(arena, struct filter_segment, 2 * b.n_entries + ELEMENTSOF(b.regions));
+        b.table.segments = arena_array_raw(arena, struct filter_segment, 2 * b.n_entries + ELEMENTSOF(b.regions));
         r = fill_table(&b, err);
         if (r < 0)
                 return r;

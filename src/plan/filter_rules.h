@@ -52,6 +52,9 @@ struct filter_table {
 /* SECCOMP_RET_* of ACTION with its errno. */
 uint32_t filter_action(enum oci_seccomp_action action, uint32_t errnum);
 
-/* Builds the table of ARCHES, which share one audit architecture and stand in the order of their numbers. */
-int filter_table_build(struct arena *arena, const struct oci_seccomp *rules, const struct filter_arch *const *arches, size_t n,
-                       struct filter_table *ret, struct error *err);
+/* The calls that RULES name, rule by rule and name by name; NULL stands for a name that no kernel knows. */
+const struct syscall_row **filter_find_calls(struct arena *arena, const struct oci_seccomp *rules);
+
+/* Builds the table of ARCHES, which share one audit architecture and stand in the order of their numbers. calls: filter_find_calls(). */
+int filter_table_build(struct arena *arena, const struct oci_seccomp *rules, const struct syscall_row *const *calls,
+                       const struct filter_arch *const *arches, size_t n, struct filter_table *ret, struct error *err);

@@ -31,12 +31,14 @@ static int compile_one(struct compilation *c, const struct oci_net_device_entry 
         const char *inside = entry->value.name && *entry->value.name ? entry->value.name : NULL;
 
         if (!is_name(entry->key) || strchr(entry->key, '%'))
-                return INVALID(c->err, field, "expected the name of a network device: 1 to %d bytes without '/', ':', '%%' and blanks", IFNAMSIZ - 1);
+                return INVALID(c->err, field, "expected the name of a network device: 1 to %d bytes without '/', ':', '%%' and blanks",
+                               IFNAMSIZ - 1);
         if (streq(entry->key, "lo"))
                 return INVALID(c->err, field, "lo belongs to its network namespace and cannot leave it");
         if (inside && (!is_name(inside) || (strchr(inside, '%') && !is_template(inside))))
                 return INVALID(c->err, FIELD(c->arena, "%s.name", field),
-                               "expected 1 to %d bytes without '/', ':' and blanks, and of '%%' at most one \"%%d\", found \"%s\"", IFNAMSIZ - 1, inside);
+                               "expected 1 to %d bytes without '/', ':' and blanks, and of '%%' at most one \"%%d\", found \"%s\"",
+                               IFNAMSIZ - 1, inside);
         if (inside && streq(inside, "lo"))
                 return INVALID(c->err, FIELD(c->arena, "%s.name", field), "every network namespace has a lo of its own");
         *ret = (struct plan_net_device){ .name = entry->key, .inside = inside };
@@ -62,10 +64,11 @@ int net_devices_compile(struct compilation *c) {
         if (linux->n_net_devices > NET_DEVICES_MAX)
                 return INVALID(c->err, "linux.netDevices", "expected at most %d devices, found %zu", NET_DEVICES_MAX, linux->n_net_devices);
         if (!namespace_own(c->plan, CLONE_NEWNET))
-                return INVALID(c->err, "linux.netDevices", "needs a \"network\" namespace in linux.namespaces: the host's has its devices already");
+                return INVALID(c->err, "linux.netDevices",
+                               "needs a \"network\" namespace in linux.namespaces: the host's has its devices already");
         if (identity->euid != 0 || !(identity->capabilities & BIT(CAP_NET_ADMIN)))
-                return UNSUPPORTED(c->err, "linux.netDevices", "a rootless runtime cannot take devices from the host's network: this needs root and "
-                                   "CAP_NET_ADMIN");
+                return UNSUPPORTED(c->err, "linux.netDevices",
+                                   "a rootless runtime cannot take devices from the host's network: this needs root and CAP_NET_ADMIN");
         devices = arena_array(c->arena, struct plan_net_device, linux->n_net_devices);
         for (size_t i = 0; i < linux->n_net_devices; i++)
                 if ((r = compile_one(c, &linux->net_devices[i], &devices[i])) < 0 || (r = check_inside(c, devices, i)) < 0)

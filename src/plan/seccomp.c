@@ -2,8 +2,7 @@
 
 #include "plan/annotations.h"
 #include "plan/filter.h"
-
-#include <seccomp.h>
+#include "plan/syscalls.h"
 
 /* Names that this build does not know are passed over, as profiles are written for newer kernels, too; who asks for it hears of them. */
 static int check_names(struct compilation *c, const struct oci_seccomp *rules) {
@@ -13,7 +12,7 @@ static int check_names(struct compilation *c, const struct oci_seccomp *rules) {
                 return 0;
         for (size_t i = 0; i < rules->n_syscalls; i++)
                 for (size_t j = 0; j < rules->syscalls[i].n_names; j++)
-                        if (seccomp_syscall_resolve_name(rules->syscalls[i].names[j]) == __NR_SCMP_ERROR)
+                        if (!syscall_find(rules->syscalls[i].names[j], NULL))
                                 return INVALID(c->err, FIELD(c->arena, "linux.seccomp.syscalls[%zu].names[%zu]", i, j),
                                                "unknown system call \"%s\"", rules->syscalls[i].names[j]);
         return 0;

@@ -283,6 +283,7 @@ def bundles(ground):
 
 # All are run from one tmpfs: from the read-only tree crun would skip the copy of itself that it makes wherever a container could write to
 # its file, as it can where crun is installed, and its libraries are the same in both.
+FILTER = "/run/bench/filter"
 RUNTIMES = {"sage": "/run/bench/sage-runtime", "crun": "/run/bench/crun", "runc": "/run/bench/runc"}
 
 
@@ -299,6 +300,21 @@ def forget_caches(runtime):
     """The command that removes whatever a runtime may have kept from earlier runs: its state directory and directories of its name."""
     name = {"sage": "sage-runtime"}.get(runtime, runtime)
     return ["rm", "-rf", state_directory(runtime), f"/run/{name}", f"/var/cache/{name}", f"/tmp/{name}"]
+
+
+def take_filter(ground):
+    """Has sage-runtime compile the profile and keeps the program at FILTER, for the floor. False for a runtime that leaves none."""
+    bundle, place = "/run/bench/seccomp", state_directory("sage")
+    try:
+        # The container keeps the standard streams that `create` had, and run() waits for the end of its pipe.
+        ground.run("sh", "-c", 'exec "$@" 2>/dev/null', "sh", *call("sage", "create", "--bundle", bundle, "take-filter"))
+        ground.run("cp", f"{place}/take-filter/filter", FILTER)
+    except Failed:
+        return False
+    finally:
+        with contextlib.suppress(Failed):
+            ground.run(*call("sage", "delete", "--force", "take-filter"))
+    return True
 
 
 def bwrap(payload):
