@@ -81,14 +81,15 @@ static bool maps_zero(const struct plan_id_range *ranges, size_t n) {
         for (size_t i = 0; i < n; i++)
                 if (ranges[i].inside == 0)
                         return true;
-        return false;
+        return n == 0;
 }
 
 int idmap_become_root(const struct plan_ids *ids, struct error *err) {
-        /* The raw calls: the C library's would signal other threads, and there are none. */
-        if (maps_zero(ids->gid_map, ids->n_gid_map) && syscall(SYS_setresgid, 0, 0, 0) < 0)
+        /* The raw calls: the C library's would signal other threads, and there are none. Of a joined namespace whose map nobody could
+         * read, the kernel knows whether there is a 0: EINVAL says no. */
+        if (maps_zero(ids->gid_map, ids->n_gid_map) && syscall(SYS_setresgid, 0, 0, 0) < 0 && (ids->n_gid_map || errno != EINVAL))
                 return fail_errno(err, CODE_LAUNCH_FAILED, errno, "linux.gidMappings", "cannot become gid 0 of the user namespace");
-        if (maps_zero(ids->uid_map, ids->n_uid_map) && syscall(SYS_setresuid, 0, 0, 0) < 0)
+        if (maps_zero(ids->uid_map, ids->n_uid_map) && syscall(SYS_setresuid, 0, 0, 0) < 0 && (ids->n_uid_map || errno != EINVAL))
                 return fail_errno(err, CODE_LAUNCH_FAILED, errno, "linux.uidMappings", "cannot become uid 0 of the user namespace");
         return 0;
 }

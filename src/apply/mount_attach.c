@@ -16,6 +16,7 @@
 #include "apply/fd_batch.h"
 #include "apply/mount_copyup.h"
 #include "apply/mount_source.h"
+#include "apply/namespaces.h"
 #include "base/fd.h"
 #include "base/str.h"
 
@@ -306,14 +307,11 @@ static int attach_bind(struct attach *a, const struct plan_mount *m, int *source
 /* In a cgroup namespace of the container's own, the file system begins at its cgroup; elsewhere a mount would show all of the host's
  * (CVE-2023-25809), so the container's directory is bound, and nothing can be written to it. */
 static int attach_cgroup(struct attach *a, const struct plan_mount *m, int *source, struct error *err) {
-        const struct plan_namespaces *namespaces = a->plan->namespaces;
         _cleanup_close_ int target = -1, tree = -1;
-        bool own = namespaces->create & CLONE_NEWCGROUP;
+        bool own = namespaces_has(a->plan->namespaces, CLONE_NEWCGROUP);
         int r;
 
         (void)source;
-        for (size_t i = 0; i < namespaces->n_join; i++)
-                own |= namespaces->join[i].flag & CLONE_NEWCGROUP;
         r = open_target(a, m, S_IFDIR, &target, err);
         if (r < 0)
                 return r;

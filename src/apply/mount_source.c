@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "apply/mounts.h"
+#include "apply/namespaces.h"
 #include "base/fd.h"
 #include "base/file.h"
 #include "base/process.h"
@@ -213,7 +214,7 @@ int mount_source_cgroup(const struct plan_plan *plan, const char *field, int *re
 bool mount_source_is_early(const struct plan_plan *plan, size_t i) {
         const struct plan_mount *m = &plan->mounts[i];
 
-        return m->kind == PLAN_MOUNT_KIND_BIND && !m->copy_symlink && (m->idmap || plan->namespaces->create & CLONE_NEWUSER);
+        return m->kind == PLAN_MOUNT_KIND_BIND && !m->copy_symlink && (m->idmap || namespaces_has(plan->namespaces, CLONE_NEWUSER));
 }
 
 int mount_sources_open(const struct plan_plan *plan, int *sources, struct error *err) {

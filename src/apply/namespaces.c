@@ -7,20 +7,19 @@
 #include <sched.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <string.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
 
 #include "base/fd.h"
+#include "base/file.h"
 #include "plan/namespaces.h"
 
 #ifndef CLONE_NEWTIME
 #define CLONE_NEWTIME 0x80 /* linux/sched.h; older C libraries lack it */
 #endif
 
-/* In the order they are joined: the user namespace first, because it gives the capabilities to join the others. */
-static const uint64_t join_order[] = {
-        CLONE_NEWUSER, CLONE_NEWNET, CLONE_NEWIPC, CLONE_NEWUTS, CLONE_NEWTIME, CLONE_NEWCGROUP, CLONE_NEWNS,
-};
+static const uint64_t join_order[] = { CLONE_NEWNET, CLONE_NEWIPC, CLONE_NEWUTS, CLONE_NEWTIME, CLONE_NEWCGROUP };
 
 int namespaces_open(const struct plan_namespaces *namespaces, struct namespace_joins *ret, struct error *err) {
         struct namespace_joins joins = { 0 };
@@ -87,35 +86,97 @@ void namespaces_close(struct namespace_joins *joins) {
         joins->n = 0;
 }
 
-uint64_t namespaces_of_clone(const struct plan_namespaces *namespaces) {
-        return namespaces->create & (CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNS);
+bool namespaces_joins(const struct plan_namespaces *namespaces, uint64_t flag) {
+        for (size_t i = 0; i < namespaces->n_join; i++)
+                if (namespaces->join[i].flag == flag)
+                        return true;
+        return false;
 }
 
-int namespaces_enter_pid(const struct namespace_joins *joins, int *ret_own, struct error *err) {
+bool namespaces_has(const struct plan_namespaces *namespaces, uint64_t flag) {
+        return namespaces->create & flag || namespaces_joins(namespaces, flag);
+}
+
+uint64_t namespaces_of_clone(const struct plan_namespaces *namespaces) {
+        return namespaces->create & (CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNS | (namespaces->time_offsets ? 0 : CLONE_NEWTIME));
+}
+
+static int fail_join(struct error *err, uint64_t flag) {
+        return fail_errno(err, CODE_LAUNCH_FAILED, errno, "linux.namespaces", "cannot join the %s namespace", namespace_name(flag));
+}
+
+/* 0 also where there is none of that kind (any more). -EPERM, ERR untouched: not with the rights we have now. */
+static int join_one(struct namespace_joins *joins, uint64_t flag, struct error *err) {
         for (unsigned i = 0; i < joins->n; i++) {
-                if (joins->items[i].flag != CLONE_NEWPID)
+                if (joins->items[i].flag != flag || joins->items[i].fd < 0)
                         continue;
-                *ret_own = open("/proc/self/ns/pid", O_RDONLY | O_CLOEXEC);
-                if (*ret_own < 0 || setns(joins->items[i].fd, CLONE_NEWPID) < 0)
-                        return fail_errno(err, CODE_LAUNCH_FAILED, errno, "linux.namespaces", "cannot join the pid namespace");
+                if (setns(joins->items[i].fd, (int)flag) < 0)
+                        return errno == EPERM ? -EPERM : fail_join(err, flag);
+                close_fd(&joins->items[i].fd);
         }
         return 0;
 }
 
-int namespaces_leave_pid(int own, struct error *err) {
-        if (own >= 0 && setns(own, CLONE_NEWPID) < 0)
-                return fail_errno(err, CODE_LAUNCH_FAILED, errno, "linux.namespaces", "cannot go back to our pid namespace");
+/* setns(2) refuses the one where we are already, which is what an engine that runs in a user namespace itself may name (podman). */
+static void drop_own_userns(struct namespace_joins *joins) {
+        for (unsigned i = 0; i < joins->n; i++)
+                if (joins->items[i].flag == CLONE_NEWUSER && is_own(joins->items[i].fd, CLONE_NEWUSER))
+                        close_fd(&joins->items[i].fd);
+}
+
+int namespaces_join_ahead(const struct plan_namespaces *namespaces, struct namespace_joins *joins, struct error *err) {
+        static const uint64_t kinds[] = { CLONE_NEWNET, CLONE_NEWIPC, CLONE_NEWUTS, CLONE_NEWTIME, CLONE_NEWPID, CLONE_NEWCGROUP };
+        bool userns = namespaces_has(namespaces, CLONE_NEWUSER);
+
+        /* Those that the host's root or an outer user namespace owns can be joined from here only, those that the joined user namespace owns
+         * also from here where we are its master, as root is; an ordinary user has rights over them only inside. */
+        drop_own_userns(joins);
+        for (int inside = 0; inside < 2; inside++) {
+                int r = inside ? join_one(joins, CLONE_NEWUSER, err) : 0;
+
+                if (r == -EPERM) {
+                        errno = EPERM;
+                        return fail_join(err, CLONE_NEWUSER);
+                }
+                for (size_t k = 0; r == 0 && k < sizeof kinds / sizeof *kinds; k++) {
+                        if (kinds[k] == CLONE_NEWCGROUP && !userns)
+                                continue;
+                        r = join_one(joins, kinds[k], err);
+                        if (r == -EPERM && inside) {
+                                errno = EPERM;
+                                return fail_join(err, kinds[k]);
+                        }
+                        r = r == -EPERM ? 0 : r;
+                }
+                if (r < 0)
+                        return r;
+        }
         return 0;
 }
 
-int namespaces_enter(const struct plan_namespaces *namespaces, const struct namespace_joins *joins, struct error *err) {
-        uint64_t make = namespaces->create & ~namespaces_of_clone(namespaces);
+int namespaces_set_clocks(const struct plan_namespaces *namespaces, struct error *err) {
+        static const char path[] = "/proc/self/timens_offsets";
+        int r;
+
+        if (!namespaces->time_offsets)
+                return 0;
+        if (unshare(CLONE_NEWTIME) < 0)
+                return fail_errno(err, errno == ENOSPC ? CODE_RESOURCE_EXHAUSTED : CODE_LAUNCH_FAILED, errno, "linux.namespaces",
+                                  "cannot make the time namespace");
+        r = file_write(AT_FDCWD, path, namespaces->time_offsets, strlen(namespaces->time_offsets));
+        if (r == -ERANGE)
+                return fail(err, CODE_CONFIG_INVALID, ERANGE, "linux.timeOffsets", "a clock would be before zero, or too far in the future, with this offset");
+        return r < 0 ? fail_errno(err, CODE_LAUNCH_FAILED, -r, "linux.timeOffsets", "cannot set the clocks") : 0;
+}
+
+int namespaces_enter(const struct plan_namespaces *namespaces, struct namespace_joins *joins, struct error *err) {
+        uint64_t make = namespaces->create & ~(namespaces_of_clone(namespaces) | CLONE_NEWTIME);
 
         for (size_t k = 0; k < sizeof join_order / sizeof *join_order; k++)
-                for (unsigned i = 0; i < joins->n; i++)
-                        if (joins->items[i].flag == join_order[k] && setns(joins->items[i].fd, (int)join_order[k]) < 0)
-                                return fail_errno(err, CODE_LAUNCH_FAILED, errno, "linux.namespaces", "cannot join the %s namespace",
-                                                  namespace_name(join_order[k]));
+                if (join_one(joins, join_order[k], err) < 0) {
+                        errno = EPERM;
+                        return fail_join(err, join_order[k]);
+                }
         if (make && unshare((int)make) < 0)
                 return fail_errno(err, errno == ENOSPC ? CODE_RESOURCE_EXHAUSTED : CODE_LAUNCH_FAILED, errno, "linux.namespaces",
                                   "cannot make the namespaces");

@@ -1,6 +1,7 @@
 /* The namespaces of a container: which the clone makes, which the child makes or joins itself. */
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/error.h"
@@ -22,16 +23,23 @@ int namespaces_open(const struct plan_namespaces *namespaces, struct namespace_j
 int namespaces_check_own(const struct plan_plan *plan, const struct namespace_joins *joins, struct error *err);
 void namespaces_close(struct namespace_joins *joins);
 
-/* The CLONE_NEW* that clone3 itself must make. A pid namespace begins with the first process in it, a user namespace must
- * own all others, and a mount namespace copied later would cost a second copy. The rest the child makes with
+/* Does the container have one of kind FLAG that is not the runtime's: made for it, or joined? */
+bool namespaces_has(const struct plan_namespaces *namespaces, uint64_t flag);
+bool namespaces_joins(const struct plan_namespaces *namespaces, uint64_t flag);
+
+/* The CLONE_NEW* that clone3 itself must make. A pid namespace and a time namespace begin with the first process in them, a user namespace
+ * must own all others, and a mount namespace copied later would cost a second copy. The rest the child makes with
  * namespaces_enter(), so that the dearest one (network, about 0.9 ms) is made while the parent works on the cgroup. */
 uint64_t namespaces_of_clone(const struct plan_namespaces *namespaces);
 
-/* In the child: joins what is to be joined, then makes what clone3 did not. The cgroup namespace must come from here: clone3
+/* In the child: joins what is still to be joined, then makes what clone3 did not. The cgroup namespace must come from here: clone3
  * would root it at the parent's cgroup, not at the one it clones into (kernel/cgroup/namespace.c, copy_cgroup_ns). */
-int namespaces_enter(const struct plan_namespaces *namespaces, const struct namespace_joins *joins, struct error *err);
+int namespaces_enter(const struct plan_namespaces *namespaces, struct namespace_joins *joins, struct error *err);
 
-/* In the parent: a joined pid namespace takes in only children made afterwards (pid_namespaces(7)). ret_own, -1 before: ours, for the way
- * back, without which hooks would run in there too. */
-int namespaces_enter_pid(const struct namespace_joins *joins, int *ret_own, struct error *err);
-int namespaces_leave_pid(int own, struct error *err);
+/* For a process that goes ahead (life/usher.h): joins everything while it has the rights for it, some before the user namespace and some only
+ * in there, and a pid namespace for its children. All that is joined is closed in JOINS. The cgroup namespace is left to namespaces_enter()
+ * where that will have the rights: it could shut out the cgroup that the child is yet to be born in (cgroups(7), nsdelegate). */
+int namespaces_join_ahead(const struct plan_namespaces *namespaces, struct namespace_joins *joins, struct error *err);
+
+/* The same: makes the time namespace and sets its clocks; only its children will be in it. */
+int namespaces_set_clocks(const struct plan_namespaces *namespaces, struct error *err);

@@ -24,7 +24,7 @@ pid_t process_clone(uint64_t flags, int cgroup, int *ret_pidfd) {
         struct clone_args args = {
                 .flags = flags | CLONE_PIDFD | CLONE_CLEAR_SIGHAND | (cgroup >= 0 ? CLONE_INTO_CGROUP : 0),
                 .pidfd = (uint64_t)(uintptr_t)&pidfd,
-                .exit_signal = SIGCHLD,
+                .exit_signal = flags & CLONE_PARENT ? 0 : SIGCHLD, /* clone3(2): a sibling ends as we do */
                 .cgroup = cgroup >= 0 ? (uint64_t)cgroup : 0,
         };
         pid_t pid = (pid_t)syscall(SYS_clone3, &args, sizeof args);

@@ -23,7 +23,7 @@ int bundle_decode(struct invocation *invocation, const char *path, const struct 
 int bundle_plan(struct invocation *invocation, const struct bundle_options *options, const char *id, struct host *host, struct plan_plan **ret,
                 struct error *err) {
         struct oci_config *config = arena_new(invocation->arena, struct oci_config);
-        const char *dir = options->bundle ? options->bundle : ".";
+        const char *dir = options->bundle ? options->bundle : ".", *joined;
         char absolute[PATH_MAX];
         struct request request;
         int r;
@@ -42,7 +42,8 @@ int bundle_plan(struct invocation *invocation, const struct bundle_options *opti
                 .no_pivot = options->no_pivot,
                 .no_new_keyring = options->no_new_keyring,
         };
-        if ((r = facts_need(host, compile_needs(&request), err)) < 0)
+        joined = compile_joined_userns(config);
+        if ((r = facts_need(host, compile_needs(&request), err)) < 0 || (joined && (r = facts_join(host, joined, err)) < 0))
                 return r;
         return compile(invocation->arena, &request, &host->facts, ret, err);
 }

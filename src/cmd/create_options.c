@@ -2,7 +2,6 @@
 #include "cmd/create_options.h"
 
 #include <errno.h>
-#include <sched.h>
 
 #include "base/log.h"
 #include "life/protect.h"
@@ -13,16 +12,6 @@ static int check_terminal(const struct create_options *options, const struct pla
                 return fail(err, CODE_CONFIG_INVALID, EINVAL, "process.terminal", "a console socket is given, but the process has no terminal");
         if (plan->process->terminal && detached && !options->console_socket)
                 return fail(err, CODE_CONFIG_INVALID, EINVAL, "process.terminal", "a detached container with a terminal needs --console-socket");
-        return 0;
-}
-
-/* What a plan can say and life/ cannot do yet. clone3 makes the mount and pid namespaces before the child could join a user namespace, so
- * they would belong to the wrong one, and nothing could be mounted in them. */
-static int check_possible(const struct plan_plan *plan, struct error *err) {
-        for (size_t i = 0; i < plan->namespaces->n_join; i++)
-                if (plan->namespaces->join[i].flag == CLONE_NEWUSER)
-                        return fail(err, CODE_CAPABILITY_UNSUPPORTED, EOPNOTSUPP, "linux.namespaces",
-                                    "a user namespace can be made, but %s cannot be joined yet", plan->namespaces->join[i].path);
         return 0;
 }
 
@@ -57,7 +46,7 @@ int create_plan(struct invocation *invocation, const struct create_options *opti
 
         if ((r = state_check_id(id, err)) < 0 ||
             (r = bundle_plan(invocation, &options->bundle, id, &host, &plan, err)) < 0 ||
-            (r = check_terminal(options, plan, detached, err)) < 0 || (r = check_possible(plan, err)) < 0 ||
+            (r = check_terminal(options, plan, detached, err)) < 0 ||
             (r = facts_need(&host, admit_needs(plan), err)) < 0 ||
             (r = admit(invocation->arena, plan, &host.facts, &gaps, &n_gaps, err)) < 0)
                 return r;

@@ -161,6 +161,11 @@ static void view_namespaces(struct str *out, const struct plan_namespaces *names
                 put(out, namespaces->join[i].path);
                 str_putc(out, '\n');
         }
+        if (namespaces->time_offsets) {
+                label(out, "clocks");
+                for (const char *at = namespaces->time_offsets; *at; at++)
+                        str_puts(out, *at != '\n' ? (char[]){ *at, 0 } : at[1] ? ", " : " (seconds, nanoseconds)\n");
+        }
         label(out, "the host's");
         for (size_t i = 0; i < ELEMENTSOF(flags); i++)
                 if (!(own & flags[i]))

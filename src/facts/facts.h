@@ -42,6 +42,9 @@ struct host {
  * -ENODATA. Returns 0 or a negative errno; parts that were probed before a failure stay. */
 int facts_need(struct host *host, unsigned parts, struct error *err);
 
+/* Looks at the user namespace at PATH: forks a child that joins it. One that cannot be joined is not known; the launch will say why. */
+int facts_join(struct host *host, const char *path, struct error *err);
+
 /* Fills HOST, whose arena is set, from a file that `check --json` or facts_print() wrote, and marks it recorded. */
 int facts_load(struct host *host, const char *path, struct error *err);
 

@@ -38,8 +38,9 @@ static int enter_namespaces(struct child *child, struct error *err) {
         const struct plan_plan *plan = child->plan;
         int r;
 
-        if (child->userns) {
+        if (child->unmapped)
                 sync_await(child->sync.child, TOKEN_MAPPED);
+        if (child->userns) {
                 if ((r = idmap_become_root(plan->ids, err)) < 0)
                         return r;
         }

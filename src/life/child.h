@@ -29,7 +29,8 @@ struct child {
         int *sources;                           /* trees for mounts that only the parent could open (mounts.h), or NULL */
         bool rendezvous;                        /* hooks or network devices want the namespaces ready before anything is mounted */
         bool documented;                        /* there are hooks, for which the documents above are made */
-        bool userns;                            /* the parent writes id maps first */
+        bool userns;                            /* there is one that is not the runtime's */
+        bool unmapped;                          /* the parent writes its id maps first */
         bool new_network;
         int gate;                               /* listening socket that `start` connects to; -1: go on at once */
 };

@@ -35,6 +35,7 @@
 #include "life/pid_file.h"
 #include "life/release.h"
 #include "life/sync.h"
+#include "life/usher.h"
 #include "plan/annotations.h"
 
 enum { STATUS_SCHEMA = 1 };
@@ -49,6 +50,7 @@ struct launch {
         struct child child;
         struct dialogue dialogue;
         int cgroup;
+        bool usher;  /* the first process of ours is one */
         bool hooked; /* hooks outside have begun: from here on a failure owes them poststop */
 };
 
@@ -238,7 +240,9 @@ static int prepare_child(struct launch *l, struct error *err) {
         child->host[0] = l->result.container.root;
         child->host[1] = l->result.container.dir;
         child->host[2] = l->cgroup;
-        child->userns = plan->namespaces->create & CLONE_NEWUSER;
+        child->userns = namespaces_has(plan->namespaces, CLONE_NEWUSER);
+        l->usher = usher_needed(plan->namespaces);
+        child->unmapped = !l->usher && plan->namespaces->create & CLONE_NEWUSER;
         child->new_network = plan->namespaces->create & CLONE_NEWNET;
         child->documented = hooks && (hooks->n_prestart || hooks->n_create_runtime || hooks->n_create_container || hooks->n_start_container);
         child->rendezvous = child->documented || plan->n_net_devices;
@@ -252,7 +256,8 @@ static int prepare_child(struct launch *l, struct error *err) {
                 return r;
         if ((r = open_sources(l, err)) < 0 || (r = make_devices(l, err)) < 0 ||
             (r = namespaces_open(plan->namespaces, &child->joins, err)) < 0 ||
-            (r = namespaces_check_own(plan, &child->joins, err)) < 0 || (r = sync_open(&child->sync, err)) < 0)
+            (r = namespaces_check_own(plan, &child->joins, err)) < 0 || (r = sync_open(&child->sync, err)) < 0 ||
+            (l->usher && (r = sync_ask_pids(child->sync.runtime, err)) < 0))
                 return r;
         if (l->request->wait_for_start && (r = gate_open(l->result.container.dir, &child->gate, err)) < 0)
                 return r;
@@ -267,19 +272,44 @@ static void drop_sources(struct launch *l) {
         close_fd(&l->child.nodes);
 }
 
-static int clone_child(struct launch *l, struct error *err) {
-        _cleanup_close_ int own = -1;
-        int r;
+static int write_maps(struct launch *l, struct error *err) {
+        int r = idmap_write(l->result.pid, l->plan->ids, err);
 
-        if ((r = namespaces_enter_pid(&l->child.joins, &own, err)) < 0)
+        if (r < 0)
                 return r;
-        l->result.pid = process_clone(namespaces_of_clone(l->plan->namespaces), l->cgroup, &l->result.pidfd);
-        if (l->result.pid == 0)
+        log_debug("%s: id maps are written", l->plan->id);
+        sync_tell(l->child.sync.runtime, TOKEN_MAPPED, 0);
+        return 0;
+}
+
+/* From the usher to the process that it makes. */
+static int follow_usher(struct launch *l, struct error *err) {
+        int pidfd = -1, status, r;
+
+        if (l->plan->namespaces->create & CLONE_NEWUSER &&
+            ((r = dialogue_until(&l->dialogue, REPORT_UNMAPPED, err)) < 0 || (r = write_maps(l, err)) < 0))
+                return r;
+        if ((r = dialogue_until(&l->dialogue, REPORT_BORN, err)) < 0)
+                return r;
+        /* In a joined pid namespace somebody may have taken hold of it already, and speak for it; but only of a child of ours. */
+        if (l->dialogue.born == l->result.pid || (r = process_adopt(l->dialogue.born, &pidfd)) < 0)
+                return fail_errno(err, CODE_LAUNCH_FAILED, r < 0 ? -r : EPROTO, "", "cannot find the container's process");
+        process_reap(l->result.pidfd, &status);
+        close_fd(&l->result.pidfd);
+        l->result.pidfd = pidfd;
+        l->result.pid = l->dialogue.pid = l->dialogue.born;
+        return 0;
+}
+
+static int clone_child(struct launch *l, struct error *err) {
+        int r = 0;
+
+        l->result.pid = process_clone(l->usher ? 0 : namespaces_of_clone(l->plan->namespaces), l->usher ? -1 : l->cgroup, &l->result.pidfd);
+        if (l->result.pid == 0) {
+                if (l->usher)
+                        usher_main(&l->child, l->cgroup);
                 child_main(&l->child);
-        log_debug("%s: its first process is %d, in new namespaces %#llx", l->plan->id, l->result.pid,
-                  (unsigned long long)l->plan->namespaces->create);
-        if ((r = namespaces_leave_pid(own, err)) < 0)
-                return r;
+        }
         close_fd(&l->child.sync.child);
         close_fd(&l->child.gate);
         hook_output_close(&l->child.hook_output);
@@ -293,7 +323,13 @@ static int clone_child(struct launch *l, struct error *err) {
         if (l->result.pid == -EOPNOTSUPP && l->cgroup >= 0)
                 return fail(err, CODE_BUSY, EOPNOTSUPP, "linux.cgroupsPath", "%s is below a threaded cgroup, where no container can live",
                             l->result.container.status.cgroup->path);
-        return l->result.pid < 0 ? fail_errno(err, CODE_LAUNCH_FAILED, -l->result.pid, "", "cannot make the container's process") : 0;
+        if (l->result.pid < 0)
+                return fail_errno(err, CODE_LAUNCH_FAILED, -l->result.pid, "", "cannot make the container's process");
+        if (l->usher && (r = follow_usher(l, err)) < 0)
+                return r;
+        log_debug("%s: its first process is %d, in new namespaces %#llx", l->plan->id, l->result.pid,
+                  (unsigned long long)l->plan->namespaces->create);
+        return 0;
 }
 
 /* ---- while the child builds its tree ---- */
@@ -378,11 +414,9 @@ static int serve_child(struct launch *l, struct error *err) {
 
         if ((r = affinity_reset(l->result.pid, err)) < 0 || (r = rdt_enter(l->result.container.status.rdt, l->result.pid, err)) < 0)
                 return r;
-        if (child->userns) {
-                if ((r = idmap_write(l->result.pid, plan->ids, err)) < 0)
+        if (child->unmapped) {
+                if ((r = write_maps(l, err)) < 0)
                         return r;
-                log_debug("%s: id maps are written", plan->id);
-                sync_tell(child->sync.runtime, TOKEN_MAPPED, 0);
         }
         /* Before the first hook: whoever deletes what is left of us when we are killed finds the poststop hooks there (life/end.c). */
         if ((r = container_save_plan(&l->result.container, plan, plan->filter ? &l->filter : NULL, err)) < 0)

@@ -19,6 +19,7 @@ enum token {
 
 enum report {
         REPORT_ERROR = 1,
+        REPORT_UNMAPPED,   /* in a new user namespace; waits for TOKEN_MAPPED */
         REPORT_NAMESPACES, /* joined and made; waits for TOKEN_HOOKED */
         REPORT_BORN,       /* from the process that goes on in the child's place; or from the child, with why there is none: awaits TOKEN_AGAIN */
         REPORT_CONSOLE,    /* carries the terminal's master */

@@ -214,7 +214,7 @@ static const char *map_not_permitted(const struct question *q, const struct obst
 static bool less_privileged(const struct question *q) {
         const struct facts_identity *identity = q->facts->identity;
 
-        return (q->demand.namespaces & CLONE_NEWUSER) || (identity && !identity->initial_userns);
+        return (q->demand.namespaces & CLONE_NEWUSER) || joins_user_namespace(q->demand.plan) || (identity && !identity->initial_userns);
 }
 
 static const char *proc_covered(const struct question *q, const struct obstacle *row, enum item item) {

@@ -28,6 +28,15 @@ unsigned compile_needs(const struct request *request) {
                (linux && linux->intel_rdt ? FACTS_RDT : 0);
 }
 
+const char *compile_joined_userns(const struct oci_config *config) {
+        const struct oci_linux *linux = config->linux;
+
+        for (size_t i = 0; linux && i < linux->n_namespaces; i++)
+                if (linux->namespaces[i].type == OCI_NAMESPACE_TYPE_USER && linux->namespaces[i].path && *linux->namespaces[i].path)
+                        return linux->namespaces[i].path;
+        return NULL;
+}
+
 static int check_facts(struct compilation *c) {
         if (!c->facts->kernel || !c->facts->identity || (!c->facts->cgroup && c->request->manager != PLAN_CGROUP_MANAGER_DISABLED))
                 return fail(c->err, CODE_INTERNAL, ENODATA, NULL, "a plan needs what compile_needs() names of the facts");

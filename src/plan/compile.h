@@ -30,6 +30,9 @@ struct request {
 /* FACTS_* bits (facts/facts.h) of what compile() reads for this request. */
 unsigned compile_needs(const struct request *request);
 
+/* The user namespace that CONFIG wants to join, which facts_join() looks at for facts->joined; NULL: none. */
+const char *compile_joined_userns(const struct oci_config *config);
+
 /* The plan lives in ARENA and points into REQUEST and its config, which must live as long. */
 int compile(struct arena *arena, const struct request *request, const struct facts_facts *facts, struct plan_plan **ret, struct error *err);
 

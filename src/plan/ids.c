@@ -104,6 +104,53 @@ static void choose_writer(const struct facts_identity *identity, struct plan_ids
         }
 }
 
+static struct plan_id_range *copy(struct arena *arena, const struct facts_id_range *map, size_t n) {
+        struct plan_id_range *ranges = arena_array(arena, struct plan_id_range, n);
+
+        for (size_t i = 0; i < n; i++)
+                ranges[i] = (struct plan_id_range){ .inside = map[i].inside, .outside = map[i].outside, .count = map[i].count };
+        return ranges;
+}
+
+static bool holds_range(const struct plan_id_range *map, size_t n, const struct oci_id_mapping *range) {
+        for (size_t i = 0; i < n; i++)
+                if (map[i].inside == range->container_id && map[i].outside == range->host_id && map[i].count == range->size)
+                        return true;
+        return false;
+}
+
+/* containerd and CRI-O give a path and the maps that it has as well. Ranges of other order or, in the kernel, of other extent are the same map
+ * only by chance, so it must be the very ranges, as runc has it. */
+static int check_same(struct compilation *c, const struct oci_id_mapping *asked, size_t n_asked, const struct plan_id_range *map, size_t n,
+                      const char *field) {
+        for (size_t i = 0; i < n_asked; i++)
+                if (!holds_range(map, n, &asked[i]))
+                        return INVALID(c->err, field, "differs from the map of the user namespace to join, %s: leave it out, or give the same",
+                                       c->facts->joined->path);
+        if (n_asked && n_asked != n)
+                return INVALID(c->err, field, "the map of the user namespace to join, %s, has %zu ranges", c->facts->joined->path, n);
+        return 0;
+}
+
+/* A namespace that is there has its maps. */
+static int take_joined(struct compilation *c, struct plan_ids *ids) {
+        const struct oci_linux *linux = c->request->config->linux;
+        const struct facts_joined *joined = c->facts->joined;
+        int r;
+
+        ids->uid_map = copy(c->arena, joined->uid_map, joined->n_uid_map);
+        ids->n_uid_map = joined->n_uid_map;
+        ids->gid_map = copy(c->arena, joined->gid_map, joined->n_gid_map);
+        ids->n_gid_map = joined->n_gid_map;
+        if (joined->deny_setgroups) {
+                ids->deny_setgroups = true;
+                ids->has |= PLAN_IDS_HAS_DENY_SETGROUPS;
+        }
+        if ((r = check_same(c, linux->uid_mappings, linux->n_uid_mappings, ids->uid_map, ids->n_uid_map, "linux.uidMappings")) < 0)
+                return r;
+        return check_same(c, linux->gid_mappings, linux->n_gid_mappings, ids->gid_map, ids->n_gid_map, "linux.gidMappings");
+}
+
 int ids_compile(struct compilation *c) {
         const struct oci_linux *linux = c->request->config->linux;
         struct plan_ids *ids = arena_new(c->arena, struct plan_ids);
@@ -116,7 +163,9 @@ int ids_compile(struct compilation *c) {
                                        "id maps need a \"user\" namespace in linux.namespaces");
                 return 0;
         }
-        /* containerd and CRI-O give a path and the maps that it has: then they are known here, and never written. */
+        if (!namespace_made(c->plan, CLONE_NEWUSER) && c->facts->joined)
+                return take_joined(c, ids);
+        /* Where nobody could look, config.json may tell. */
         if (!namespace_made(c->plan, CLONE_NEWUSER) && !linux->n_uid_mappings && !linux->n_gid_mappings)
                 return 0;
         if (!linux->n_uid_mappings)

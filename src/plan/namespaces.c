@@ -78,6 +78,35 @@ static int compile_name(struct compilation *c, const char *field, const char *na
         return 0;
 }
 
+/* include/linux/ktime.h, KTIME_SEC_MAX: the seconds that fit into 63 bits of nanoseconds. */
+#define LONGEST_OFFSET INT64_C(9223372036)
+
+/* A line for /proc/PID/timens_offsets (time_namespaces(7)). */
+static int compile_offset(struct compilation *c, const char *clock, const struct oci_time_offset *offset, const char **text) {
+        if (!offset)
+                return 0;
+        if (offset->secs > LONGEST_OFFSET || offset->secs < -LONGEST_OFFSET)
+                return INVALID(c->err, FIELD(c->arena, "linux.timeOffsets.%s.secs", clock), "expected %lld to %lld, found %lld",
+                               (long long)-LONGEST_OFFSET, (long long)LONGEST_OFFSET, (long long)offset->secs);
+        *text = arena_printf(c->arena, "%s%s %lld %u\n", *text ?: "", clock, (long long)offset->secs, offset->nanosecs);
+        return 0;
+}
+
+/* The offsets of a namespace are fixed with its first process. */
+static int compile_offsets(struct compilation *c, const struct oci_time_offsets *offsets) {
+        struct plan_namespaces *namespaces = c->plan->namespaces;
+        int r;
+
+        if (!offsets || (!offsets->monotonic && !offsets->boottime))
+                return 0;
+        if (!(namespaces->create & CLONE_NEWTIME))
+                return INVALID(c->err, "linux.timeOffsets", "needs a \"time\" namespace in linux.namespaces that is new: %s",
+                               namespace_own(c->plan, CLONE_NEWTIME) ? "the one to join has its offsets already" : "the host's clocks stay");
+        if ((r = compile_offset(c, "monotonic", offsets->monotonic, &namespaces->time_offsets)) < 0)
+                return r;
+        return compile_offset(c, "boottime", offsets->boottime, &namespaces->time_offsets);
+}
+
 int namespaces_compile(struct compilation *c) {
         static const struct oci_linux nothing;
         const struct oci_config *config = c->request->config;
@@ -88,9 +117,7 @@ int namespaces_compile(struct compilation *c) {
         c->plan->namespaces = namespaces;
         if ((r = compile_list(c, linux, namespaces)) < 0 || (r = check_mount_namespace(c, namespaces)) < 0)
                 return r;
-        if (linux->time_offsets && (linux->time_offsets->monotonic || linux->time_offsets->boottime))
-                return UNSUPPORTED(c->err, "linux.timeOffsets", "clock offsets of time namespaces are not supported yet");
-        if ((r = compile_name(c, "hostname", config->hostname, &c->plan->hostname)) < 0)
+        if ((r = compile_offsets(c, linux->time_offsets)) < 0 || (r = compile_name(c, "hostname", config->hostname, &c->plan->hostname)) < 0)
                 return r;
         return compile_name(c, "domainname", config->domainname, &c->plan->domainname);
 }

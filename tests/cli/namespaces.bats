@@ -262,45 +262,220 @@ teardown() {
         grep -Eiq 'uid_?map|subuid' <<<"$output"
 }
 
-@test "joining a user namespace is refused by name, before anything is made" {
+# joins KIND... : the bundle's namespaces of these kinds are those of the container `first` (from now on without a map of its own).
+joins() {
+        local kind pid
+        pid=$(state first .pid)
+        for kind; do
+                config ".linux.namespaces |= map(if .type == \"$kind\" then .path = \"/proc/$pid/ns/$(ns_file $kind)\" else . end)"
+        done
+        config 'del(.linux.uidMappings, .linux.gidMappings)'
+}
+
+ns_file() {
+        case $1 in network) echo net ;; mount) echo mnt ;; *) echo $1 ;; esac
+}
+
+# A container `first` with a user namespace of its own, and a bundle like it.
+first() {
+        bundle sleep 100
+        open_to_all
+        config "$USERNS"
+        create first
+        start first
+}
+
+@test "a user namespace given by path is joined: all that is made belongs to it" {
+        first
+        joins user
+        config '.process.user = {uid: 1000, gid: 1000, additionalGids: [5]} | .linux.sysctl = {"net.ipv4.ip_default_ttl": "77"}'
+        inside 'cat /proc/self/uid_map | tr -s " "; id -u; grep ^Groups /proc/self/status; readlink /proc/self/ns/user; echo $$; hostname
+                touch /x 2>/dev/null || echo refused; echo x >/dev/null; ls -A /sys/firmware | wc -l; ls /sys/class/net; cat /proc/sys/net/ipv4/ip_default_ttl'
+        printed "$(printf '%s\n' ' 0 100000 65536' 1000 $'Groups:\t5 ' "$(readlink "/proc/$(state first .pid)/ns/user")" 1 sage refused 0 lo 77)"
+}
+
+@test "user, network, IPC and UTS namespaces are joined together, as engines do for pods" {
+        local kind pid
+        first
+        joins user network ipc uts
+        config 'del(.hostname) | .process.args = ["sleep", "100"]'
+        create box
+        start box
+        pid=$(state first .pid)
+        for kind in user net ipc uts; do
+                [ "$(readlink "/proc/$(state box .pid)/ns/$kind")" = "$(readlink "/proc/$pid/ns/$kind")" ]
+        done
+        for kind in pid mnt cgroup; do
+                [ "$(readlink "/proc/$(state box .pid)/ns/$kind")" != "$(readlink "/proc/$pid/ns/$kind")" ]
+        done
+        [ "$(stat -c %u:%g "/proc/$(state box .pid)")" = 100000:100000 ]
+        [ "$(grep ^0:: "/proc/$(state box .pid)/cgroup")" = 0::/box ]
+        detached runtime exec box sh -c 'id -u; hostname; readlink /proc/self/ns/user; ls /sys/class/net'
+        printed "$(printf '%s\n' 0 sage "$(readlink "/proc/$pid/ns/user")" lo)"
+        detached runtime exec first true
+        succeeded
+}
+
+@test "user and pid namespaces are joined together" {
+        first
+        joins user pid
+        inside 'tr "\0" " " </proc/1/cmdline; echo; [ $$ != 1 ] && id -u'
+        printed $'sleep 100 \n0'
+        has_status first running
+}
+
+@test "in a joined user namespace limits, hooks, terminal, pid file and a mount of the host work" {
+        first
+        joins user
+        echo 'from the host' >"$BATS_TEST_TMPDIR/file"
+        config --args '.process.terminal = true | .hooks.createRuntime = [{path: "/bin/sh", args: ["sh", "-c", "jq .pid >$0", $ARGS.positional[1]]}]
+                | .hooks.createContainer = [{path: "/bin/true"}] | .hooks.startContainer = [{path: "/bin/true"}]
+                | .mounts += [{destination: "/file", type: "bind", source: $ARGS.positional[0], options: ["bind", "ro"]}] | .root.readonly = false
+                | .process.rlimits = [{type: "RLIMIT_NOFILE", soft: 50, hard: 60}]
+                | .process.args = ["sh", "-c", "tty; ulimit -n; cat /file"]' "$BATS_TEST_TMPDIR/file" "$BATS_TEST_TMPDIR/hook"
+        chmod 0777 "$BUNDLE/rootfs"
+        detached "$BATS_TEST_DIRNAME/terminal" -- "$SAGE_RUNTIME" --root "$ROOT" run --bundle "$BUNDLE" --pid-file "$BATS_TEST_TMPDIR/pid" box
+        succeeded
+        said /dev/pts/0
+        said 50
+        said 'from the host'
+        [ "$(<"$BATS_TEST_TMPDIR/pid")" = "$(<"$BATS_TEST_TMPDIR/hook")" ]
+}
+
+@test "id maps beside the path of a user namespace must be the ones that it has" {
+        first
+        joins user
+        config '.linux.uidMappings = [{containerID: 0, hostID: 100000, size: 65536}] | .linux.gidMappings = .linux.uidMappings'
+        inside 'id -u'
+        printed 0
+        config '.linux.gidMappings[0].hostID = 200000'
+        leaves_nothing runtime create --bundle "$BUNDLE" box
+        failed 1 linux.gidMappings differs
+        config 'del(.linux.gidMappings) | .process.user.uid = 70000'
+        leaves_nothing runtime create --bundle "$BUNDLE" box
+        failed 1 process.user.uid
+}
+
+@test "a user namespace is made although the network is another's, which does not belong to it" {
+        bundle sleep 100
+        create first
+        start first
+        open_to_all
+        config "$USERNS"
+        local map
+        map=$(jq .linux.uidMappings "$BUNDLE/config.json")
+        joins network uts
+        config "del(.hostname) | .linux.uidMappings = $map | .linux.gidMappings = $map"
+        inside 'cat /proc/self/uid_map | tr -s " "; readlink /proc/self/ns/net; hostname; sed -n "s/:.*//p" /proc/net/dev | tr -d " "; echo x >/dev/null'
+        printed "$(printf '%s\n' ' 0 100000 65536' "$(readlink "/proc/$(state first .pid)/ns/net")" sage lo)"
+}
+
+@test "the runtime's own user namespace, by path, is no other" {
         bundle
         config '.linux.namespaces += [{type: "user", path: "/proc/self/ns/user"}]'
-        leaves_nothing runtime create --bundle "$BUNDLE" box
-        failed 1 linux.namespaces 'user namespace'
+        inside 'readlink /proc/self/ns/user; id -u; cat /proc/self/oom_score_adj'
+        printed "$(readlink /proc/self/ns/user)"$'\n0\n'"$(cat /proc/self/oom_score_adj)"
 }
 
-# crun.1, "run.oci.delegate-cgroup"; a systemd in the container needs a cgroup of its own below one that carries the limits.
-@test "run.oci.delegate-cgroup puts the program into a cgroup below the container's, which is the root of its cgroup namespace" {
-        bundle sh -c 'grep ^0:: /proc/self/cgroup; exec sleep 100'
-        config '.annotations["run.oci.delegate-cgroup"] = "own/payload"'
-        background "$BATS_TEST_TMPDIR/out" "$SAGE_RUNTIME" --root "$ROOT" run --bundle "$BUNDLE" box
-        wait_until grep -qx 0::/own/payload "$BATS_TEST_TMPDIR/out"
-        [ "$(cat /sys/fs/cgroup/box/own/payload/cgroup.procs)" = "$(state box .pid)" ]
-        detached runtime ps --format json box
-        printed "[$(state box .pid)]"
-        detached runtime delete --force box
-        succeeded
-        [ ! -e /sys/fs/cgroup/box ]
-}
-
-@test "the delegated cgroup belongs to root of the container's user namespace, the limits above it do not" {
-        bundle sleep 100
-        config '.annotations["run.oci.delegate-cgroup"] = "own" | .linux.namespaces += [{type: "user"}]
-                | .linux.uidMappings = [{containerID: 0, hostID: 100000, size: 65536}] | .linux.gidMappings = .linux.uidMappings'
-        chmod 755 "$BATS_RUN_TMPDIR" "$BATS_TEST_TMPDIR" "$BUNDLE"
-        create box
-        [ "$(stat -c %u:%g /sys/fs/cgroup/box/own /sys/fs/cgroup/box/own/cgroup.procs | uniq)" = 100000:100000 ]
-        [ "$(stat -c %u:%g /sys/fs/cgroup/box/own/cgroup.max.depth)" = 0:0 ]
-}
-
-@test "a delegated cgroup needs a cgroup of the container's own" {
+@test "a path that is no user namespace, or no more, is refused by name" {
         bundle
-        config '.annotations["run.oci.delegate-cgroup"] = "own"'
-        leaves_nothing runtime --cgroup-manager disabled create --bundle "$BUNDLE" box
-        failed 1 run.oci.delegate-cgroup
-        mkdir /sys/fs/cgroup/theirs
-        config '.linux.cgroupsPath = "/theirs"'
+        config '.linux.namespaces += [{type: "user", path: "/proc/self/ns/net"}]'
         leaves_nothing runtime create --bundle "$BUNDLE" box
-        failed 1 run.oci.delegate-cgroup
-        rmdir /sys/fs/cgroup/theirs
+        failed 1 /proc/self/ns/net 'user namespace'
+        config '(.linux.namespaces[] | select(.type == "user")).path = "/nowhere"'
+        leaves_nothing runtime create --bundle "$BUNDLE" box
+        failed 1 /nowhere
+}
+
+@test "rootless: an ordinary user joins the user, network, IPC and UTS namespaces of his container" {
+        bundle sleep 100
+        config "$ROOTLESS"
+        config '.process.args = ["sleep", "100"]'
+        as_user ./sage-runtime --cgroup-manager disabled run --detach --bundle bundle box
+        succeeded
+        local pid kind
+        pid=$(setpriv --reuid 1001 --regid 1001 --clear-groups /run/sage-cli-user/sage-runtime --root /run/sage-cli-user/run/sage-runtime state box | jq .pid)
+        for kind in user network ipc uts; do
+                config ".linux.namespaces |= map(if .type == \"$kind\" then .path = \"/proc/$pid/ns/$(ns_file $kind)\" else . end)"
+        done
+        config 'del(.linux.uidMappings, .linux.gidMappings, .hostname)
+                | .process.args = ["sh", "-c", "id -u; hostname; readlink /proc/self/ns/net; echo x >/dev/null && ls /sys/class/net; cat /proc/self/setgroups"]'
+        as_user ./sage-runtime --cgroup-manager disabled run --bundle bundle second
+        printed "$(printf '%s\n' 0 sage "$(readlink "/proc/$pid/ns/net")" lo deny)"
+        config '.process.user.additionalGids = [5]'
+        as_user ./sage-runtime --cgroup-manager disabled run --bundle bundle second
+        failed 1 process.user.additionalGids
+}
+
+# ---- clocks --------------------------------------------------------------------------------------------------------------
+
+TIME='.linux.namespaces += [{type: "time"}] | .linux.timeOffsets = {monotonic: {secs: 1000, nanosecs: 5}, boottime: {secs: 864000000}}'
+
+# clocks_are_ahead: `cat /proc/uptime /proc/self/timens_offsets` said what TIME asks for.
+clocks_are_ahead() {
+        succeeded || return 1
+        [ "${output%%.*}" -ge 864000000 ] && grep -Eq '^monotonic +1000 +5$' <<<"$output" && grep -Eq '^boottime +864000000 +0$' <<<"$output" || {
+                echo "$output"
+                return 1
+        }
+}
+
+@test "a time namespace has the offsets of the config, for run and for exec" {
+        bundle
+        config "$TIME"
+        inside 'cat /proc/uptime /proc/self/timens_offsets'
+        clocks_are_ahead
+        arguments sleep 100
+        create box
+        start box
+        detached runtime exec box cat /proc/uptime /proc/self/timens_offsets
+        clocks_are_ahead
+        [ "$(readlink "/proc/$(state box .pid)/ns/time")" = "$(readlink "/proc/$(state box .pid)/ns/time_for_children")" ]
+        [ "$(readlink "/proc/$(state box .pid)/ns/time")" != "$(readlink /proc/self/ns/time)" ]
+        config 'del(.linux.timeOffsets) | .process.args = ["cat", "/proc/uptime", "/proc/self/timens_offsets"]'
+        config ".linux.namespaces |= map(if .type == \"time\" then .path = \"/proc/$(state box .pid)/ns/time\" else . end)"
+        detached runtime run --bundle "$BUNDLE" second
+        clocks_are_ahead
+}
+
+@test "the same in a user namespace of its own, in a joined one, and for an ordinary user" {
+        bundle
+        open_to_all
+        config "$USERNS | $TIME"
+        inside 'cat /proc/uptime /proc/self/timens_offsets'
+        clocks_are_ahead
+        first
+        config "$TIME"
+        joins user
+        inside 'cat /proc/uptime /proc/self/timens_offsets'
+        clocks_are_ahead
+        bundle
+        config "$ROOTLESS | $TIME"
+        arguments cat /proc/uptime /proc/self/timens_offsets
+        as_user ./sage-runtime --cgroup-manager disabled run --bundle bundle box
+        clocks_are_ahead
+}
+
+@test "a time namespace without offsets is new as well, with the host's clocks" {
+        bundle sleep 100
+        config '.linux.namespaces += [{type: "time"}]'
+        create box
+        [ "$(readlink "/proc/$(state box .pid)/ns/time")" != "$(readlink /proc/self/ns/time)" ]
+        [ "$(readlink "/proc/$(state box .pid)/ns/time")" = "$(readlink "/proc/$(state box .pid)/ns/time_for_children")" ]
+        [ "$(readlink "/proc/$$/ns/time_for_children")" = "$(readlink /proc/self/ns/time)" ]
+}
+
+@test "offsets that cannot be are refused by name" {
+        refused() {
+                config "$1"
+                leaves_nothing runtime create --bundle "$BUNDLE" box
+                failed 1 "$2"
+        }
+        bundle
+        refused '.linux.timeOffsets = {monotonic: {secs: 1}}' linux.timeOffsets
+        refused '.linux.namespaces += [{type: "time", path: "/proc/self/ns/time"}]' linux.timeOffsets
+        refused 'del(.linux.namespaces[-1].path) | .linux.timeOffsets = {monotonic: {secs: -900000000}}' linux.timeOffsets
+        refused '.linux.timeOffsets = {monotonic: {secs: 9223372037}}' linux.timeOffsets.monotonic.secs
+        refused '.linux.timeOffsets = {boottime: {nanosecs: 1000000000}}' linux.timeOffsets.boottime.nanosecs
+        refused '.linux.timeOffsets = {realtime: {secs: 1}}' linux.timeOffsets.realtime
 }

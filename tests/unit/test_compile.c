@@ -60,7 +60,13 @@ static const struct row refused[] = {
         { "a joined mount namespace",
           HEAD "\"process\":{\"cwd\":\"/\",\"args\":[\"sh\"]},\"linux\":{\"namespaces\":[{\"type\":\"mount\",\"path\":\"/n\"}]}}",
           "linux.namespaces", "cannot be joined", UNSUPPORTED },
-        { "clock offsets", LINUX("\"timeOffsets\":{\"monotonic\":{\"secs\":1}}"), "linux.timeOffsets", "not supported", UNSUPPORTED },
+        { "clock offsets of the host", LINUX("\"timeOffsets\":{\"monotonic\":{\"secs\":1}}"), "linux.timeOffsets", "host's clocks", INVALID },
+        { "clock offsets of others", ALL("", "", ",\"timeOffsets\":{\"boottime\":{\"secs\":1}}", ",{\"type\":\"time\",\"path\":\"/t\"}"),
+          "linux.timeOffsets", "offsets already", INVALID },
+        { "a clock too far ahead", ALL("", "", ",\"timeOffsets\":{\"boottime\":{\"secs\":9223372037}}", ",{\"type\":\"time\"}"),
+          "linux.timeOffsets.boottime.secs", "found 9223372037", INVALID },
+        { "a clock too far behind", ALL("", "", ",\"timeOffsets\":{\"monotonic\":{\"secs\":-9223372037}}", ",{\"type\":\"time\"}"),
+          "linux.timeOffsets.monotonic.secs", "found -9223372037", INVALID },
         { "the host's name", TOP("\"hostname\":\"h\""), "hostname", "\"uts\" namespace", INVALID },
         { "the host's domain", TOP("\"domainname\":\"d\""), "domainname", "\"uts\" namespace", INVALID },
         { "a name too long",
@@ -610,6 +616,41 @@ static void without_a_cgroup_nothing_is_limited_and_said_so(void **state) {
         assert_string_equal(plan->warnings[0], "linux.resources.devices: has no effect without a cgroup");
 }
 
+static void a_joined_user_namespace_has_the_maps_that_it_has(void **state) {
+        static const char *const without = ALL("", "", "", ",{\"type\":\"user\",\"path\":\"/n\"}");
+        static const char *const with = ALL("", "", "," MAPS, ",{\"type\":\"user\",\"path\":\"/n\"}");
+        struct facts_id_range ranges[] = { { 0, 100000, 65536 }, { 70000, 5, 1 } };
+        struct facts_joined joined = { .path = "/n", .uid_map = ranges, .n_uid_map = 1, .gid_map = ranges, .n_gid_map = 1, .deny_setgroups = true };
+        struct facts_facts host = root_host;
+        struct plan_plan *plan;
+
+        (void)state;
+        host.joined = &joined;
+        plan = must_compile(without, &host);
+        assert_int_equal(plan->ids->n_uid_map, 1);
+        assert_int_equal(plan->ids->uid_map[0].outside, 100000);
+        assert_true(plan->ids->deny_setgroups);
+        assert_false(plan->protect_binary); /* nobody in there is root here */
+        must_compile(with, &host);
+
+        joined.n_gid_map = 2;
+        plan = must_compile(without, &host);
+        assert_int_equal(plan->ids->gid_map[1].inside, 70000);
+        assert_true(compile_text(with, &host, PLAN_CGROUP_MANAGER_CGROUPFS, &plan) < 0);
+        assert_string_equal(err.where, "linux.gidMappings");
+        joined.n_gid_map = 1;
+        ranges[0].outside = 100001;
+        assert_true(compile_text(with, &host, PLAN_CGROUP_MANAGER_CGROUPFS, &plan) < 0);
+        assert_string_equal(err.where, "linux.uidMappings");
+}
+
+static void clock_offsets_are_the_lines_that_the_kernel_reads(void **state) {
+        (void)state;
+        assert_string_equal(must_compile(ALL("", "", ",\"timeOffsets\":{\"boottime\":{\"secs\":-7},\"monotonic\":{\"secs\":9,\"nanosecs\":8}}",
+                                             ",{\"type\":\"time\"}"), &root_host)->namespaces->time_offsets,
+                            "monotonic 9 8\nboottime -7 0\n");
+}
+
 static void a_plan_without_the_facts_it_needs_is_an_error_of_ours(void **state) {
         const struct facts_facts nothing = { 0 };
         struct plan_plan *plan;
@@ -641,6 +682,8 @@ int main(void) {
                 TEST(crun_idmap_options_become_maps),
                 TEST(a_remount_is_one_call_on_what_is_there),
                 TEST(without_a_cgroup_nothing_is_limited_and_said_so),
+                TEST(a_joined_user_namespace_has_the_maps_that_it_has),
+                TEST(clock_offsets_are_the_lines_that_the_kernel_reads),
                 TEST(a_plan_without_the_facts_it_needs_is_an_error_of_ours),
         };
 
