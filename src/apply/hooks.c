@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <linux/seccomp.h>
 #include <poll.h>
 #include <stdbool.h>
 #include <signal.h>
@@ -14,6 +15,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "apply/seccomp.h"
 #include "base/fd.h"
 #include "base/file.h"
 #include "base/log.h"
@@ -81,6 +83,21 @@ static bool redirect(const struct hook_output *output) {
         return (output->out < 0 || dup2(output->out, STDOUT_FILENO) >= 0) && (output->err < 0 || dup2(output->err, STDERR_FILENO) >= 0);
 }
 
+#ifndef SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV
+#define SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV (1ul << 5) /* seccomp(2), since 5.19 */
+#endif
+
+static bool confine(const struct hook_context *context) {
+        const uint64_t about_listener = SECCOMP_FILTER_FLAG_NEW_LISTENER | SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV;
+        struct error err;
+        int none = -1;
+
+        if (!context->filter || filter_load(context->filter, context->filter_flags & ~about_listener, &none, &err) == 0)
+                return true;
+        errno = err.errnum;
+        return false;
+}
+
 /* In the forked hook. Its own process group, so that a timeout reaches what it started; the usual umask, because the child that builds
  * the container has none; and no descriptor of our caller's, ours being close-on-exec anyway. */
 __attribute__((noreturn))
@@ -98,7 +115,7 @@ static void become_hook(const struct oci_hook *hook, int input, pid_t parent, co
         umask(022);
         if (context->directory)
                 (void)!chdir(context->directory);
-        if (dup2(input, STDIN_FILENO) >= 0 && redirect(&context->output) && syscall(SYS_close_range, 3, ~0u, 0) == 0)
+        if (dup2(input, STDIN_FILENO) >= 0 && redirect(&context->output) && syscall(SYS_close_range, 3, ~0u, 0) == 0 && confine(context))
                 execve(hook->path, (char *const *)args, (char *const *)env);
         dprintf(STDERR_FILENO, "sage-runtime: cannot execute the hook %s: %m\n", hook->path);
         _exit(127);

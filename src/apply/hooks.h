@@ -4,6 +4,7 @@
 #include <stddef.h>
 
 #include "base/error.h"
+#include "plan/filter.h"
 #include "spec/config.h"
 
 /* Where hooks write to; -1: where we do. */
@@ -20,6 +21,10 @@ struct hook_context {
         const char *directory;            /* where they start; NULL: where we are */
         const char *const *environment;   /* of a hook that names none; NULL: an empty one */
         struct hook_output output;        /* where they write to */
+        /* A seccomp program that the hook is put under just before it is executed, and its flags, less those about a listener, which is
+         * the payload's alone: what it would be asked is ENOSYS here. NULL: none but what we are under ourselves. */
+        const struct filter_program *filter;
+        uint64_t filter_flags;
         const int *process;               /* pidfd of a process without which no hook is of use: it ends with that one; NULL: none */
 };
 

@@ -67,6 +67,11 @@ int log_open(const char *to, bool json, enum log_level level, struct error *err)
         return open_file(rest ? rest : to, err);
 }
 
+void log_close(void) {
+        log_fd = -1;
+        log_level = LOG_LEVEL_ERROR;
+}
+
 bool log_wants(enum log_level level) {
         return level <= log_level;
 }

@@ -12,6 +12,9 @@ enum log_level { LOG_LEVEL_ERROR, LOG_LEVEL_WARNING, LOG_LEVEL_INFO, LOG_LEVEL_D
 /* to: a file that is appended to ("file:PATH" means the same), journald:NAME or syslog:NAME, or NULL for stderr. 0 or a negative errno. */
 int log_open(const char *to, bool json, enum log_level level, struct error *err);
 
+/* In a child that has given up the descriptors of its parent: the log's number may be anything by now, so nothing is logged any more. */
+void log_close(void);
+
 bool log_wants(enum log_level level);
 
 /* What is being done, for a person who looks for what went wrong. Costs a comparison as long as nobody does. */

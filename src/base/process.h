@@ -11,7 +11,8 @@
  * cgroup     directory of the cgroup2 cgroup to be born in (CLONE_INTO_CGROUP), or -1
  * ret_pidfd  in the parent: close-on-exec descriptor of the child
  *
- * Returns the child's pid in the parent, 0 in the child, or a negative errno. The child has no handlers, and the parent's mask. */
+ * Returns the child's pid in the parent, 0 in the child, or a negative errno. The child has no handlers (but where a filter forbids
+ * clone3), and the parent's mask. */
 pid_t process_clone(uint64_t flags, int cgroup, int *ret_pidfd);
 
 /* fork(2) that makes a sibling: our parent is its parent (CLONE_PARENT). By clone(2), which seccomp filters let through that know no

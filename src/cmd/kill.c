@@ -3,12 +3,14 @@
 #include <errno.h>
 #include <signal.h>
 
+#include "apply/cgroup.h"
 #include "base/fd.h"
 #include "base/log.h"
 #include "base/process.h"
 #include "base/str.h"
 #include "cmd/matching.h"
 #include "cmd/signals.h"
+#include "life/cgroup_claim.h"
 #include "life/processes.h"
 
 struct kill_options { bool all, regex; int signal; };
@@ -19,12 +21,30 @@ static const struct option_row options[] = {
 };
 extern const struct command command_kill;
 
+/* A pid namespace ends with its first process; in one that others share, KILL for that would leave the rest of the container. Its cgroup is
+ * the container, as long as it was made for it. */
+static int kill_group(struct invocation *invocation, const struct container *container, int init, bool *ret_done, struct error *err) {
+        const struct status_status *status = &container->status;
+        bool populated = false;
+        _cleanup_close_ int fd = -1;
+        int r;
+
+        *ret_done = false;
+        if (!status->shared_pids || !status->cgroup || status->cgroup->ours == 0 || cgroup_claim_open(container, &fd) < 0)
+                return 0;
+        if ((r = cgroup_populated(fd, &populated, err)) < 0 || !populated)
+                return r;
+        *ret_done = true;
+        return container_signal_all(invocation->arena, container, init, SIGKILL, err);
+}
+
 /* Takes no lock: a signal may be what ends whatever another command is waiting for, and a pidfd does not need one. */
 static int kill_one(struct invocation *invocation, const char *id, const void *options, struct error *err) {
         _cleanup_container_ struct container container = CONTAINER_CLOSED;
         const struct kill_options *o = options;
         _cleanup_close_ int pidfd = -1;
         enum oci_status status;
+        bool done;
         int r;
 
         if ((r = container_open(invocation->arena, invocation->root, id, CONTAINER_UNLOCKED, &container, err)) < 0 ||
@@ -34,6 +54,8 @@ static int kill_one(struct invocation *invocation, const char *id, const void *o
                 return 0;
         if (o->all)
                 return container_signal_all(invocation->arena, &container, pidfd, o->signal, err);
+        if (o->signal == SIGKILL && ((r = kill_group(invocation, &container, pidfd, &done, err)) < 0 || done))
+                return r;
         /* containerd, CRI-O and podman look for these words. */
         if (pidfd < 0)
                 return fail(err, CODE_INVALID_STATE, ESRCH, "", "container not running");

@@ -23,6 +23,7 @@
 #include "apply/sysctl.h"
 #include "apply/terminal.h"
 #include "base/fd.h"
+#include "base/log.h"
 #include "base/str.h"
 
 void hook_document_set_pid(struct hook_document *document, pid_t pid) {
@@ -116,7 +117,12 @@ static int enter_root(struct child *child, int *ret_slave, struct error *err) {
             (r = make_terminal(child, root, ret_slave, err)) < 0)
                 return r;
         if (plan->hooks) {
-                const struct hook_context context = { child->creating.text, child->creating.size, plan->bundle, NULL, child->hook_output, NULL };
+                const struct hook_context context = {
+                        .state = child->creating.text,
+                        .state_size = child->creating.size,
+                        .directory = plan->bundle,
+                        .output = child->hook_output,
+                };
 
                 if ((r = hooks_run("createContainer", plan->hooks->create_container, plan->hooks->n_create_container, &context, err)) < 0)
                         return r;
@@ -155,6 +161,25 @@ static int await_start(struct child *child, struct error *err) {
         return 0;
 }
 
+/* Their programs are files of the container, so the image says what they do: they run as what the payload is, with its user, capabilities,
+ * labels and filter, as with runc and crun. A filter that needs no_new_privs goes on later than that for the payload. */
+static int run_start_hooks(struct child *child, struct error *err) {
+        const struct payload *payload = &child->payload;
+        const struct oci_hooks *hooks = child->plan->hooks;
+        const struct hook_context context = {
+                .state = child->created.text,
+                .state_size = child->created.size,
+                .environment = payload->env,
+                .output = child->hook_output,
+                .filter = payload->process->no_new_privileges ? payload->filter : NULL,
+                .filter_flags = payload->filter ? child->plan->filter->flags : 0,
+        };
+        int r = hooks ? hooks_run("startContainer", hooks->start_container, hooks->n_start_container, &context, err) : 0;
+
+        hook_output_close(&child->hook_output); /* files of the host's */
+        return r;
+}
+
 static int become_container(struct child *child, struct error *err) {
         const struct plan_plan *plan = child->plan;
         _cleanup_close_ int slave = -1;
@@ -184,14 +209,9 @@ static int become_container(struct child *child, struct error *err) {
         if ((r = await_start(child, err)) < 0)
                 return r;
 
-        if (plan->hooks) {
-                const struct hook_context context = { child->created.text, child->created.size, NULL, child->payload.env, child->hook_output, NULL };
-
-                if ((r = hooks_run("startContainer", plan->hooks->start_container, plan->hooks->n_start_container, &context, err)) < 0)
-                        return r;
-        }
-        hook_output_close(&child->hook_output); /* files of the host's */
-        return payload_exec(&child->payload, child->sync.child, err);
+        if ((r = payload_drop(&child->payload, child->sync.child, err)) < 0 || (r = run_start_hooks(child, err)) < 0)
+                return r;
+        return payload_execute(&child->payload, child->sync.child, err);
 }
 
 void child_main(struct child *child) {
@@ -200,6 +220,7 @@ void child_main(struct child *child) {
         /* Our copy of the runtime's end, or its death would go unnoticed; of the container's directory, whose lock lives as long as any
          * copy does (flock(2)); and whatever else forget_host() would keep if it lies among the preserved ones. */
         close_fd(&child->sync.runtime);
+        log_close();
         for (size_t i = 0; i < ELEMENTSOF(child->host); i++)
                 close_fd(&child->host[i]);
         /* Nor anything else of the host: until `start` we wait where others may be, in a pod's pid namespace, and whoever has

@@ -98,6 +98,8 @@ static int fill_status(struct launch *l, struct error *err) {
                 .annotations = plan->annotations,
                 .n_annotations = plan->n_annotations,
         };
+        if (!(plan->namespaces->create & CLONE_NEWPID))
+                s->has |= STATUS_STATUS_HAS_SHARED_PIDS, s->shared_pids = true;
         if (plan->hooks && plan->hooks->n_poststart)
                 s->has |= STATUS_STATUS_HAS_POSTSTART, s->poststart = true;
         if (plan->hooks && plan->hooks->n_poststop)

@@ -34,6 +34,15 @@ static int parse(struct arena *arena, const char *const *env, size_t n, const ch
         return 0;
 }
 
+static bool is_home(const struct variable *variable) {
+        return variable->length == 4 && memcmp(variable->text, "HOME", 4) == 0;
+}
+
+/* As with runc: it says no more than none at all. */
+static bool home_is_empty(const struct variable *variable) {
+        return is_home(variable) && variable->text[sizeof "HOME=" - 1] == '\0';
+}
+
 int environment_compile(struct arena *arena, const char *const *env, size_t n, const char *field, const char ***ret, size_t *ret_n,
                         bool *ret_home, struct error *err) {
         struct variable *variables = arena_array(arena, struct variable, n);
@@ -50,10 +59,12 @@ int environment_compile(struct arena *arena, const char *const *env, size_t n, c
         for (size_t i = 0; i < n; i++) {
                 const struct variable *a = &variables[i], *b = a + 1;
 
-                if (a->length == 4 && memcmp(a->text, "HOME", 4) == 0)
+                if (is_home(a))
                         home = true;
                 if (i + 1 < n && a->length == b->length && memcmp(a->text, b->text, a->length) == 0)
                         kept[a->index] = NULL;
+                else if (home_is_empty(a))
+                        home = false, kept[a->index] = NULL;
         }
         for (size_t i = 0; i < n; i++)
                 if (kept[i])

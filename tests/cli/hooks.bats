@@ -337,3 +337,43 @@ hook_state() {
         leaves_nothing runtime create --bundle "$BUNDLE" box
         failed 1 run.oci.hooks.stdout /nowhere/out
 }
+
+# The program of such a hook is a file of the image.
+@test "a startContainer hook is what the payload is: its user, capabilities, and filter" {
+        local nnp
+        for nnp in true false; do
+                hooks true
+                config "
+                        .process.user = {uid: 1000, gid: 1000} | .process.noNewPrivileges = $nnp
+                        | .linux.seccomp = {defaultAction: \"SCMP_ACT_ALLOW\", syscalls: [
+                                {names: [\"mkdir\", \"mkdirat\"], action: \"SCMP_ACT_ERRNO\", errnoRet: 38},
+                                {names: [\"clone3\"], action: \"SCMP_ACT_ERRNO\", errnoRet: 38}]}"
+                chmod 777 "$LOG"
+                rm -f "$LOG"/*.json "$LOG"/*.env "$LOG"/*.args "$LOG"/order
+                cat >"$LOG/startContainer.sh" <<-'SCRIPT'
+			id -u >/log/hook.id
+			grep -E '^(CapEff|NoNewPrivs|Seccomp):' /proc/self/status | tr -d '\n' >>/log/hook.id
+			mkdir /log/hook.dir 2>/log/hook.err || true
+		SCRIPT
+                detached runtime run --bundle "$BUNDLE" box
+                succeeded
+                [ "$(cat "$LOG/hook.id")" = $'1000\nCapEff:\t0000000000000000NoNewPrivs:\t'"$([ $nnp = true ] && echo 1 || echo 0)"$'Seccomp:\t2' ] || {
+                        cat "$LOG/hook.id"
+                        return 1
+                }
+                grep -q 'not implemented' "$LOG/hook.err"
+                [ ! -d "$LOG/hook.dir" ]
+                rm -r "$LOG"
+        done
+}
+
+@test "a listener of the payload's filter is not asked about a startContainer hook" {
+        hooks true
+        config '.linux.seccomp = {defaultAction: "SCMP_ACT_ALLOW", listenerPath: "/run/sage-cli/none",
+                syscalls: [{names: ["mkdir", "mkdirat"], action: "SCMP_ACT_NOTIFY"}]}'
+        echo 'mkdir /log/hook.dir 2>/log/hook.err; touch /log/went-on' >"$LOG/startContainer.sh"
+        detached runtime run --bundle "$BUNDLE" box
+        failed 1 /run/sage-cli/none # the payload's own, later
+        grep -q 'not implemented' "$LOG/hook.err"
+        [ -e "$LOG/went-on" ]
+}

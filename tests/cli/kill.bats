@@ -200,3 +200,29 @@ listener() {
         detached runtime kill --regex '(' KILL
         failed 1 --regex
 }
+
+@test "KILL reaches the whole container where its pid namespace is not its own, also when its first process has ended" {
+        local pid
+        bundle sh -c 'sleep 100 & sleep 100 & wait'
+        config '.linux.namespaces |= map(select(.type != "pid"))'
+        create box
+        start box
+        wait_until test "$(wc -l </sys/fs/cgroup/box/cgroup.procs)" -ge 1
+        detached runtime kill box KILL
+        succeeded
+        wait_until grep -q 'populated 0' /sys/fs/cgroup/box/cgroup.events
+        detached runtime kill box KILL
+        failed 1 'container not running'
+        detached runtime delete box
+        succeeded
+
+        create box
+        start box
+        detached runtime exec --detach box sleep 100
+        kill -KILL "$(state box .pid)"
+        wait_until has_status box stopped
+        grep -q 'populated 1' /sys/fs/cgroup/box/cgroup.events
+        detached runtime kill box KILL
+        succeeded
+        wait_until grep -q 'populated 0' /sys/fs/cgroup/box/cgroup.events
+}

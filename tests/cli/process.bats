@@ -77,7 +77,7 @@ load helpers
 		65534 => /nonexistent => 
 		4242 => / => 
 		0 => /mine => | .process.env += ["HOME=/mine"]
-		0 =>  => | .process.env += ["HOME="]
+		0 => /root => | .process.env += ["HOME="]
 	ROWS
 }
 
@@ -329,4 +329,14 @@ NONE=0000000000000000
         config '.process.env += [range(1500) | "V\(.)=" + ("x" * 1024)] | .process.args = ["sh", "-c", "echo ${#V1499}"]'
         detached runtime run --bundle "$BUNDLE" box
         printed 1024
+}
+
+@test "an empty HOME is none: the passwd file's is set" {
+        bundle sh -c 'echo "$HOME"'
+        config '.process.env += ["HOME=/override", "HOME="]'
+        detached runtime run --bundle "$BUNDLE" box
+        printed /root
+        config '.process.env += ["HOME=/last"]'
+        detached runtime run --bundle "$BUNDLE" box
+        printed /last
 }
