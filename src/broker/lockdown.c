@@ -313,7 +313,8 @@ static int restrict_dialer(const struct dialer_options *options, struct error *e
 int lockdown_dialer(const struct dialer_options *options, struct error *err) {
         int r;
 
-        if ((r = drop_identity(options->uid, options->gid, err)) < 0 || (r = limit(err)) < 0 || (r = restrict_dialer(options, err)) < 0)
+        /* The rules first: whoever we become need not be able to reach the directory of the programs. */
+        if ((r = restrict_dialer(options, err)) < 0 || (r = drop_identity(options->uid, options->gid, err)) < 0 || (r = limit(err)) < 0)
                 return r;
         return calls_allow_only(dialer_calls, ELEMENTSOF(dialer_calls), SECCOMP_RET_ERRNO | EPERM, err);
 }

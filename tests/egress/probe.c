@@ -1,4 +1,4 @@
-/* probe POLICY PROGRAMS UID[:GID] : the two halves of the broker, with a front that does what it is told.
+/* probe POLICY PROGRAMS UID[:GID] [lax]: the two halves of the broker, with a front that does what it is told.
  *
  * It starts the dialer, locks itself down as the broker's front does, and then obeys lines on standard input: the front of a broker that
  * someone has taken over. Each line is answered by one on standard output.
@@ -8,10 +8,12 @@
  *   wait                            the next answer: "TAG CODE …"
  *   cancel TAG
  *   talk TEXT                       to the socket that came last, until its end: what it said
- *   begin TEXT / more               writes without an end; reads once
+ *   begin TEXT / more / all         writes without an end; reads once; reads to the end
+ *   line                            writes a line feed
  *   raw TEXT                        sends TEXT to the dialer as it is
  *   try NAME                        one forbidden thing (attacks[] below); "NAME errno", unless the kernel ends us
- *   who                             identity, capabilities and limits */
+ *
+ * lax: without lock-down, so that it can be seen what it is that is denied. */
 #define _GNU_SOURCE
 #include "base/fd.h"
 #include "base/file.h"
@@ -20,7 +22,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/capability.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
@@ -386,14 +387,6 @@ static void hear(bool all) {
         printf("\n");
 }
 
-static void who(void) {
-        struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
-        char c;
-
-        (void)header;
-        printf("pid %ld file %d\n", (long)getpid(), (int)read(0, &c, 0));
-}
-
 static void obey(char *line) {
         char *space = strchr(line, ' '), *rest = space ? space + 1 : line + strlen(line), place[512];
         unsigned tag = 1, ms = 10000;
@@ -419,14 +412,15 @@ static void obey(char *line) {
         } else if (streq(line, "begin")) {
                 say(rest, false);
                 printf("begun\n");
-        } else if (streq(line, "more")) {
-                hear(false);
+        } else if (streq(line, "line")) {
+                say("\n", false);
+                printf("begun\n");
+        } else if (streq(line, "more") || streq(line, "all")) {
+                hear(streq(line, "all"));
         } else if (streq(line, "raw")) {
                 printf("%zd\n", send(dialer.socket, rest, strlen(rest), MSG_NOSIGNAL));
         } else if (streq(line, "try")) {
                 try(rest);
-        } else if (streq(line, "who")) {
-                who();
         } else {
                 printf("what?\n");
         }
@@ -441,7 +435,7 @@ static int open_listener(void) {
         return fd < 0 || bind(fd, (const struct sockaddr *)&any, sizeof any) < 0 || listen(fd, 1) < 0 ? -1 : fd;
 }
 
-static int begin(const char *path, const char *programs, const char *user, struct error *err) {
+static int begin(const char *path, const char *programs, const char *user, bool lax, struct error *err) {
         static struct arena arena;
         static struct policy policy;
         struct dialer_options options = { .policy = &policy, .programs = programs };
@@ -457,18 +451,18 @@ static int begin(const char *path, const char *programs, const char *user, struc
         listener = open_listener();
         if ((r = dialer_start(&options, &dialer, err)) < 0)
                 return r;
-        return lockdown_front(&dialer, &listener, 1, err);
+        return lax ? dialer_await(&dialer, err) : lockdown_front(&dialer, &listener, 1, err);
 }
 
 int main(int argc, char **argv) {
         struct error err = { 0 };
         char line[2048];
 
-        if (argc != 4) {
-                fprintf(stderr, "usage: probe POLICY PROGRAMS UID[:GID]\n");
+        if (argc < 4) {
+                fprintf(stderr, "usage: probe POLICY PROGRAMS UID[:GID] [lax]\n");
                 return 2;
         }
-        if (begin(argv[1], argv[2], argv[3], &err) < 0) {
+        if (begin(argv[1], argv[2], argv[3], argc > 4, &err) < 0) {
                 printf("failed %s %s: %s\n", error_code(err.code)->name, err.where, err.text);
                 return 1;
         }

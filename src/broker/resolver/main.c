@@ -5,17 +5,18 @@
 #include "broker/helper.h"
 #include "broker/helper_lockdown.h"
 
-#include <errno.h>
 #include <netdb.h>
 #include <netinet/in.h>
 #include <resolv.h>
 #include <stdio.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <time.h>
 #include <unistd.h>
 
-/* getaddrinfo(3). A name server that does not answer and one that answers SERVFAIL are both EAI_AGAIN; errno tells them apart. */
-static enum refusal refusal_of(int error, int errnum) {
+/* getaddrinfo(3). A name server that does not answer and one that answers SERVFAIL are both EAI_AGAIN, and only the time it took tells them
+ * apart: as long as the resolver waits for one answer (resolv.conf(5), timeout). */
+static enum refusal refusal_of(int error, uint64_t ms) {
         switch (error) {
         case 0:
                 return REFUSAL_NONE;
@@ -25,7 +26,7 @@ static enum refusal refusal_of(int error, int errnum) {
         case EAI_ADDRFAMILY:
                 return REFUSAL_DNS_NO_ADDRESS;
         case EAI_AGAIN:
-                return errnum == ETIMEDOUT ? REFUSAL_DNS_TIMEOUT : REFUSAL_DNS_FAILED;
+                return ms >= (uint64_t)_res.retrans * 1000 ? REFUSAL_DNS_TIMEOUT : REFUSAL_DNS_FAILED;
         default:
                 return REFUSAL_DNS_FAILED;
         }
@@ -46,20 +47,29 @@ static void add(struct lookup_answer *answer, bool v6, const void *bytes) {
         memcpy(answer->addresses[answer->n++].bytes, a.bytes, 16);
 }
 
+static uint64_t now_ms(void) {
+        struct timespec t;
+
+        clock_gettime(CLOCK_MONOTONIC, &t);
+        return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
+}
+
 static struct lookup_answer look_up(const char *name) {
         const struct addrinfo hints = { .ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM };
         struct lookup_answer answer = { 0 };
         struct addrinfo *list = NULL;
+        uint64_t started;
         int r;
 
-        /* A changed resolv.conf is read again. Search domains are for people at a keyboard: with them, a name that does not exist becomes
-         * another one. A trailing dot would switch them off too, and /etc/hosts with them. */
+        /* A changed resolv.conf is read again, but here and not while we look up: what is set behind it would be lost. Search domains are for
+         * people at a keyboard: with them, a name that does not exist becomes another one. A trailing dot would switch them off too, and
+         * /etc/hosts with them. */
         res_init();
-        _res.options &= ~(unsigned long)(RES_DNSRCH | RES_DEFNAMES);
+        _res.options = (_res.options & ~(unsigned long)(RES_DNSRCH | RES_DEFNAMES)) | RES_NORELOAD;
 
-        errno = 0;
+        started = now_ms();
         r = getaddrinfo(name, NULL, &hints, &list);
-        answer.refusal = refusal_of(r, errno);
+        answer.refusal = refusal_of(r, now_ms() - started);
         for (struct addrinfo *i = list; i && !answer.refusal; i = i->ai_next) {
                 if (i->ai_family == AF_INET)
                         add(&answer, false, &((struct sockaddr_in *)i->ai_addr)->sin_addr);

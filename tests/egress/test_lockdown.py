@@ -1,0 +1,129 @@
+"""What a front can do that is not ours any more: talk to the sockets it holds."""
+
+from dialing import *
+
+# What is denied by the socket itself, in a process that is let live.
+ALIVE = {"connect_shut_down": "-1 32"}  # EPIPE
+# What shows, in a front without lock-down, that the attempts are ones: they succeed or fail for another reason than a filter.
+CONTROL = (
+    "open_file", "open_proc", "socket_inet", "socket_inet6", "socket_unix", "socket_netlink", "socket_pair", "make_process", "open_process",
+    "run_memory", "make_memory_code", "memory_file", "be_dumpable", "mount_something", "open_mount", "new_namespace",
+)  # fmt: skip
+
+
+# In a build with sanitizers, whose runtime makes calls of its own, the filter answers with EPERM; foreign calls kill there too.
+SANITIZED = bool(os.environ.get("SAGE_EGRESS_SANITIZED"))
+KILLED = ("foreign_call", "x32_call")
+
+
+def everything(probe_policy):
+    with Probe(probe_policy) as probe:
+        return probe.ask("try names").split()
+
+
+def test_whatever_it_tries_the_kernel_ends_it():
+    with Server(echo) as server:
+        policy = allow("127.0.0.1", ports=[server.port], deny_private_networks=False)
+        names = everything(policy)
+        assert len(names) > 45
+        for name in names:
+            probe = Probe(policy).__enter__()
+            assert probe.code(f"127.0.0.1:{server.port}") == "ok"
+            said = probe.ask(f"try {name}")
+            if name in ALIVE or (SANITIZED and name not in KILLED):
+                assert said == f"{name} {ALIVE.get(name, '-1 1')}", said
+                assert probe.end() == 0
+            else:
+                assert said == "" and probe.process.wait(PATIENCE) == 128 + signal.SIGSYS, (name, said)
+
+
+def test_without_lock_down_the_same_attempts_succeed():
+    for name in CONTROL:
+        with Probe(allow("127.0.0.1", deny_private_networks=False), lax=True) as probe:
+            result = probe.ask(f"try {name}")
+            assert int(result.split()[1]) >= 0, result
+
+
+def test_what_the_filter_lets_through_still_works():
+    with Server(echo) as server, Probe(allow("127.0.0.1", ports=[server.port], deny_private_networks=False)) as probe:
+        assert probe.code(f"127.0.0.1:{server.port}") == "ok"
+        assert probe.ask("talk hello") == "heard hello(end)"
+
+
+def check_process(pid, uid, name):
+    status = status_of(pid)
+    for line in ("NoNewPrivs:\t1", "Seccomp:\t2", f"Uid:\t{uid}\t{uid}\t{uid}\t{uid}", "CapInh:\t0000000000000000",
+                 "CapPrm:\t0000000000000000", "CapEff:\t0000000000000000", "CapAmb:\t0000000000000000"):  # fmt: skip
+        assert line in status, (name, line, status)
+    with open(f"/proc/{pid}/limits", encoding="ascii") as file:
+        assert re.search(r"^Max core file size +0 +0", file.read(), re.MULTILINE), name
+    # proc(5): what belongs to a process that is not dumpable belongs to root.
+    assert os.stat(f"/proc/{pid}/mem").st_uid == 0, name
+
+
+def descriptors(pid):
+    return {int(n): os.readlink(f"/proc/{pid}/fd/{n}") for n in os.listdir(f"/proc/{pid}/fd")}
+
+
+def test_both_halves_and_the_helpers_have_given_up_what_they_can():
+    with Probe(allow("a.example"), user="61234:61235") as probe:
+        wait_for(lambda: len(probe.resolvers()) == 1, "a resolver")
+        wait_for(lambda: "Seccomp_filters:\t2" in status_of(probe.resolvers()[0]), "its filter")
+        dialer, front, (resolver,) = probe.pids()
+        assert probe.greeting == "ready, missing: nothing\n", probe.greeting
+        for pid, name in ((dialer, "dialer"), (front, "front"), (resolver, "resolver")):
+            check_process(pid, 61234, name)
+            assert "Gid:\t61235\t61235\t61235\t61235" in status_of(pid) and "Groups:\t \n" in status_of(pid), name
+            assert "CapBnd:\t0000000000000000" in status_of(pid), name
+        for kind in ("pid", "mnt", "ipc"):
+            assert os.readlink(f"/proc/{front}/ns/{kind}") != os.readlink(f"/proc/{dialer}/ns/{kind}"), kind
+        assert os.listdir(f"/proc/{front}/root") == []
+        with open(f"/proc/{front}/mountinfo", encoding="ascii") as file:
+            mounts = file.read().splitlines()
+        assert len(mounts) == 1 and " ro," in mounts[0], mounts
+        # Standard input and output are the test's; the listener is what the probe asked to keep.
+        assert all(link.startswith(("socket:", "pipe:")) for n, link in descriptors(front).items() if n != 2) and len(descriptors(front)) == 5
+        kinds = sorted(re.sub(r"\d+", "", link) for n, link in descriptors(dialer).items() if n > 2)
+        programs = os.environ["SAGE_EGRESS_PROGRAMS"]
+        assert kinds == sorted(["/dev/null", f"{programs}/sage-egress-resolver", "anon_inode:[eventpoll]", "anon_inode:[pidfd]",
+                "anon_inode:[pidfd]", "anon_inode:[signalfd]", "socket:[]", "socket:[]", "socket:[]"]), kinds  # fmt: skip
+        assert sorted(descriptors(resolver)) == [0, 1, 2] and descriptors(resolver)[1] == "/dev/null"
+
+
+AS_SOMEBODY = ["setpriv", "--reuid=61234", "--regid=61234", "--clear-groups"]
+
+
+def open_scratch():
+    """For somebody who is not root."""
+    os.chmod(".", 0o755)
+
+
+def test_without_root_a_user_namespace_gives_the_same():
+    open_scratch()
+    policy = allow("127.0.0.1", ports=[443], deny_private_networks=False)
+    with Probe(policy, before=AS_SOMEBODY, programs=copy_programs()) as probe:
+        assert probe.greeting == "ready, missing: nothing\n", probe.greeting
+        dialer, front, _ = probe.pids()
+        check_process(front, 61234, "front")
+        check_process(dialer, 61234, "dialer")
+        assert os.listdir(f"/proc/{front}/root") == []
+        assert probe.code("127.0.0.1:443") == "connect.refused"
+
+
+def test_where_there_are_no_namespaces_it_says_so():
+    open_scratch()
+    command = [
+        *AS_SOMEBODY, "unshare", "--user", "--map-current-user", "--keep-caps", "sh", "-c",
+        'echo 0 >/proc/sys/user/max_user_namespaces && exec "$@"', "sh", "setpriv", "--inh-caps=-all", "--ambient-caps=-all",
+        "--bounding-set=-all",
+    ]  # fmt: skip
+    with Probe(allow("127.0.0.1", deny_private_networks=False), before=command, programs=copy_programs()) as probe:
+        assert probe.greeting == "ready, missing: pid namespace, mount namespace, ipc namespace\n", probe.greeting
+        assert probe.code("127.0.0.1:443") == "connect.refused"
+
+
+def test_programs_in_a_directory_of_roots_are_started_all_the_same():
+    programs = copy_programs()
+    os.chmod(programs, 0o700)
+    with NameServer({}), Probe(allow("a.example"), programs=programs) as probe:
+        assert probe.code("a.example:443") == "dns.nxdomain"

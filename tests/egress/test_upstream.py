@@ -1,0 +1,298 @@
+"""Mode proxy: CONNECT to the checked address, through http:// and https:// upstreams."""
+
+import ssl
+
+from dialing import *
+
+EC = ("-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1")
+OK = b"HTTP/1.1 200 Connection established\r\n\r\n"
+
+
+def read_head(s):
+    data = b""
+    while not data.endswith(b"\r\n\r\n"):
+        chunk = s.recv(1)
+        if not chunk:
+            raise AssertionError(f"an end within {data!r}")
+        data += chunk
+    return data.decode()
+
+
+def upstream(answer=OK, then=echo):
+    """A proxy that says ANSWER to whatever it is asked, and then is the destination."""
+
+    def handler(s):
+        head = read_head(s)
+        for piece in answer if isinstance(answer, list) else [answer]:
+            s.sendall(piece)
+            time.sleep(0.01 if isinstance(answer, list) else 0)
+        return head, then(s) if then else None
+
+    return handler
+
+
+def through(url, *hosts, **members):
+    return {"mode": "proxy", "proxy_url": url, "allowed_hosts": list(hosts), **members}
+
+
+def heads(server):
+    return [result[0] for result in server.results]
+
+
+def test_the_upstream_is_asked_for_the_checked_address():
+    with NameServer({"a.example": {A: [PUBLIC]}, "six.example": {AAAA: [PUBLIC6]}}) as dns, Server(upstream()) as proxy, \
+            Probe(through(f"http://127.0.0.1:{proxy.port}")) as probe:  # fmt: skip
+        for name, address in (("a.example", PUBLIC), ("six.example", f"[{PUBLIC6}]")):
+            assert probe.connect(f"{name}:443")[:2] == ("ok", address.strip("[]"))
+            assert probe.ask("talk hello") == "heard hello(end)"
+            wait_for(lambda: proxy.results, "the upstream")
+            assert proxy.results.pop() == (f"CONNECT {address}:443 HTTP/1.1\r\nHost: {address}:443\r\n\r\n", b"hello")
+        assert len(dns.asked) == 4, dns.asked
+
+
+def test_its_answers_are_consumed_and_have_their_codes():
+    cases = (
+        ([b"HTT", b"P/1.1 200 OK\r", b"\nA: b\r\n", b"\r\n"], "ok"), (b"HTTP/1.1 100 Continue\r\n\r\n" + OK, "ok"),
+        (b"HTTP/1.1 407 Proxy Authentication Required\r\nProxy-Authenticate: Basic\r\nContent-Length: 2\r\n\r\nno", "proxy.authentication"),
+        (b"HTTP/1.1 403 Forbidden\r\n\r\n", "proxy.refused"), (b"HTTP/1.1 302 Found\r\nLocation: http://evil/\r\n\r\n", "proxy.refused"),
+        (b"HTTP/1.1 101 Switching Protocols\r\n\r\n", "proxy.answer"), (b"SSH-2.0-OpenSSH\r\n", "proxy.answer"),
+        (b"HTTP/1.1 200 OK\n\n", "proxy.answer"), (b"HTTP/1.1 200 OK\r\nA: b\r\n folded\r\n\r\n", "proxy.answer"),
+        (b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nbody", "proxy.answer"), (b"HTTP/1.1 200 OK\r\nA: " + b"x" * 40000, "proxy.answer"),
+        (b"", "proxy.closed"), (b"HTTP/1.1 200 OK\r\nA: b\r\n", "proxy.closed"),
+    )  # fmt: skip
+    for answer, code in cases:
+        with Server(upstream(answer, echo if code == "ok" else None)) as proxy, \
+                Probe(through(f"http://127.0.0.1:{proxy.port}", PUBLIC)) as probe:  # fmt: skip
+            said = probe.connect(f"{PUBLIC}:443")
+            assert said[0] == code, (answer, said)
+            if code == "ok":
+                assert probe.ask("talk hello") == "heard hello(end)"
+
+
+def test_an_upstream_that_says_nothing_is_left_at_the_deadline():
+    with Server(lambda s: s.recv(1) and time.sleep(5)) as proxy, Probe(through(f"http://127.0.0.1:{proxy.port}", PUBLIC)) as probe:
+        with timed() as t:
+            assert probe.code(f"{PUBLIC}:443", ms=300) == "proxy.timeout"
+        assert 0.29 < t.seconds < 0.4, t.seconds
+
+
+def test_there_is_no_way_around_it():
+    with NameServer({"a.example": {A: [PUBLIC]}}), Server(echo, PUBLIC, 443, public=True) as origin:
+        with Server(echo) as proxy:
+            port = proxy.port
+        with Probe(through(f"http://127.0.0.1:{port}")) as probe:
+            assert probe.code("a.example:443") == "proxy.connect"
+        with Server(upstream(b"HTTP/1.1 503 \r\n\r\n", None)) as proxy, Probe(through(f"http://127.0.0.1:{proxy.port}")) as probe:
+            assert probe.code("a.example:443") == "proxy.refused"
+        assert origin.accepted == 0
+
+
+def test_another_address_is_asked_for_where_it_could_not_reach_the_first():
+    def handler(s):
+        head = read_head(s)
+        s.sendall(OK if PUBLIC in head else b"HTTP/1.1 502 Bad Gateway\r\n\r\n")
+        return head, echo(s) if PUBLIC in head else None
+
+    with NameServer({"a.example": {A: [SILENT, PUBLIC]}}), Server(handler) as proxy, \
+            Probe(through(f"http://127.0.0.1:{proxy.port}")) as probe:  # fmt: skip
+        assert probe.connect("a.example:443")[:2] == ("ok", PUBLIC)
+        assert probe.ask("talk hello") == "heard hello(end)"
+
+
+def test_what_is_private_stays_so_and_the_upstream_may_be_private():
+    zone = {"a.example": {A: ["10.0.0.1"]}, "b.example": {A: ["127.0.0.1"]}, "proxy.test": {A: ["127.0.0.1"]}}
+    with NameServer(zone), Server(upstream()) as proxy:
+        with Probe(through(f"http://127.0.0.1:{proxy.port}")) as probe:
+            assert probe.code("a.example:443") == "dns.non_global_answer"
+            assert probe.code("127.0.0.1:443") == "policy.upstream"
+        with Probe(through(f"http://127.0.0.1:{proxy.port}", deny_private_networks=False)) as probe:
+            assert probe.code("a.example:443") == "ok"
+            assert probe.code("b.example:443") == "policy.upstream"
+        with Probe(through(f"http://proxy.test:{proxy.port}", deny_private_networks=False)) as probe:
+            assert probe.code("proxy.test:443") == "policy.upstream"
+            assert probe.code("127.0.0.1:443") == "policy.upstream"
+        assert len(proxy.results) <= 1
+
+
+def test_the_upstreams_name_is_looked_up_once_until_it_fails():
+    addresses = iter((["127.0.0.1"], ["127.0.0.9"], ["127.0.0.1"]))
+    zone = {"proxy.test": lambda kind: {A: next(addresses)} if kind == A else {}}
+    with NameServer(zone) as dns, Server(upstream()) as proxy, Probe(through(f"http://proxy.test:{proxy.port}", PUBLIC)) as probe:
+        for _ in range(3):
+            assert probe.code(f"{PUBLIC}:443") == "ok"
+        assert dns.asked == [("proxy.test", A), ("proxy.test", AAAA)] or len(dns.asked) == 2, dns.asked
+        proxy.close()
+        assert probe.code(f"{PUBLIC}:443") == "proxy.connect"
+        assert probe.code(f"{PUBLIC}:443") == "proxy.connect"
+        assert len(dns.asked) == 4, dns.asked
+    with NameServer({}), Probe(through("http://proxy.test:1", PUBLIC)) as probe:
+        assert probe.connect(f"{PUBLIC}:443") == ("proxy.dns", "-", "0", "dns.nxdomain")
+
+
+# ---- https:// --------------------------------------------------------------------------------------------------------
+
+
+class Authority:
+    """A throw-away CA, and the host's only one for as long as the context lasts."""
+
+    def __init__(self):
+        self.openssl("req", "-x509", *EC, "-nodes", "-subj", "/CN=Test CA", "-keyout", "ca.key", "-out", "ca.pem", "-days",
+                     "2", "-addext", "basicConstraints=critical,CA:TRUE")  # fmt: skip
+
+    @staticmethod
+    def openssl(*words):
+        subprocess.run(["openssl", *words], check=True, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+
+    def certify(self, name, names, days="2", ca="ca"):
+        """NAME.pem and NAME.key; NAMES as in subjectAltName."""
+        with open("names", "w", encoding="ascii") as file:
+            file.write(f"subjectAltName={names}\n" if names else "basicConstraints=CA:FALSE\n")
+        self.openssl("req", *EC, "-nodes", "-subj", f"/CN={name}", "-keyout", f"{name}.key", "-out", "request.pem")
+        self.openssl("x509", "-req", "-in", "request.pem", "-CA", f"{ca}.pem", "-CAkey", f"{ca}.key", "-CAcreateserial", "-days", days,
+                     "-extfile", "names", "-out", f"{name}.pem")  # fmt: skip
+
+    def __enter__(self):
+        sh("mount", "-t", "tmpfs", "none", "/etc/ssl/certs")
+        shutil.copy("ca.pem", "/etc/ssl/certs/ca.pem")
+        self.openssl("rehash", "/etc/ssl/certs")
+        return self
+
+    def __exit__(self, *_):
+        sh("umount", "/etc/ssl/certs")
+
+
+made = []
+
+
+def authority():
+    if not made:
+        made.append(Authority())
+        made[0].certify("good", "DNS:proxy.test,IP:127.0.0.1")
+        made[0].certify("other", "DNS:other.test")
+        made[0].certify("wild", "DNS:*.corp.test")
+        made[0].certify("bare", None)
+        made[0].certify("late", "DNS:proxy.test,IP:127.0.0.1", days="-1")
+        Authority.openssl("req", "-x509", *EC, "-nodes", "-subj", "/CN=Test CA", "-keyout", "rogue.key", "-out",
+                          "rogue.pem", "-days", "2", "-addext", "subjectAltName=DNS:proxy.test")  # fmt: skip
+    return made[0]
+
+
+class Seen:
+    """What a TLS server was told."""
+
+    name = alpn = version = None
+
+
+def speaking_tls(certificate, handler, seen=None, adjust=None):
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(f"{certificate}.pem", f"{certificate}.key")
+    context.set_alpn_protocols(["h2", "http/1.1"])
+    if seen:
+        context.sni_callback = lambda s, name, _: setattr(seen, "name", name)
+    if adjust:
+        adjust(context)
+
+    def handle(s):
+        with context.wrap_socket(s, server_side=True, suppress_ragged_eofs=False) as tls:
+            if seen:
+                seen.alpn, seen.version = tls.selected_alpn_protocol(), tls.version()
+            result = handler(tls)
+            tls.unwrap()
+            return result
+
+    return handle
+
+
+def test_an_https_upstream_is_spoken_to_in_tls_and_named():
+    for host, name in (("proxy.test", "proxy.test"), ("127.0.0.1", None)):
+        seen = Seen()
+        with authority(), NameServer({"proxy.test": {A: ["127.0.0.1"]}}), Server(speaking_tls("good", upstream(), seen)) as proxy, \
+                Probe(through(f"https://{host}:{proxy.port}", PUBLIC)) as probe:  # fmt: skip
+            assert probe.connect(f"{PUBLIC}:443") == ("ok", PUBLIC, "1", "")
+            assert (seen.name, seen.alpn, seen.version) == (name, "http/1.1", "TLSv1.3"), vars(seen)
+            assert probe.ask("talk hello") == "heard hello(end)"
+
+
+def test_certificates_are_verified():
+    def old(context):
+        context.minimum_version, context.maximum_version = ssl.TLSVersion.TLSv1, ssl.TLSVersion.TLSv1_1
+        context.set_ciphers("ALL:@SECLEVEL=0")
+
+    def two(context):
+        context.maximum_version = ssl.TLSVersion.TLSv1_2
+
+    cases = (
+        ("good", None, "ok", ""), ("good", two, "ok", ""), ("other", None, "proxy.certificate", "hostname mismatch"),
+        ("bare", None, "proxy.certificate", "hostname mismatch"), ("late", None, "proxy.certificate", "expired"),
+        ("rogue", None, "proxy.certificate", "self-signed"), ("good", old, "proxy.tls", ""), ("wild", None, "proxy.certificate", "hostname mismatch"),
+    )  # fmt: skip
+    with authority(), NameServer({"proxy.test": {A: ["127.0.0.1"]}}):
+        for certificate, adjust, code, tells in cases:
+            with Server(speaking_tls(certificate, upstream(), adjust=adjust)) as proxy, \
+                    Probe(through(f"https://proxy.test:{proxy.port}", PUBLIC)) as probe:  # fmt: skip
+                said = probe.connect(f"{PUBLIC}:443")
+                assert said[0] == code and tells in said[3], (certificate, said)
+    with authority(), NameServer({"proxy.corp.test": {A: ["127.0.0.1"]}}), Server(speaking_tls("wild", upstream())) as proxy, \
+            Probe(through(f"https://proxy.corp.test:{proxy.port}", PUBLIC)) as probe:  # fmt: skip
+        assert probe.code(f"{PUBLIC}:443") == "ok"
+
+
+def test_bytes_go_both_ways_and_ends_with_them():
+    """close_notify of either side is an end of stream at the other one, and the other direction goes on."""
+
+    def destination(tls):
+        data = b""
+        while not data.endswith(b"\n"):
+            data += tls.recv(1 << 16)
+        tls.sendall(b"x" * 3000000 + b"end")
+        return len(data)
+
+    with authority(), NameServer({}), Server(speaking_tls("good", upstream(then=destination))) as proxy, \
+            Probe(through(f"https://127.0.0.1:{proxy.port}", PUBLIC)) as probe:  # fmt: skip
+        assert probe.code(f"{PUBLIC}:443") == "ok"
+        probe.ask("begin " + "y" * 1000)
+        probe.ask("line")
+        said = probe.ask("all")
+        assert said == "x" * 3000000 + "end(end)", (len(said), said[-60:])
+
+
+def test_an_upstream_that_speaks_no_tls_is_told():
+    for handler in (lambda s: s.sendall(b"HTTP/1.1 400 Bad Request\r\n\r\n"), lambda s: None):
+        with authority(), Server(handler) as proxy, Probe(through(f"https://127.0.0.1:{proxy.port}", PUBLIC)) as probe:
+            assert probe.code(f"{PUBLIC}:443") == "proxy.tls"
+
+
+def test_a_tls_program_ends_with_its_tunnel_at_the_deadline_or_by_death():
+    def tls_programs(probe):
+        return [pid for pid in probe.pids()[2] if comm(pid) == "egress-tls"]
+
+    with authority(), Server(speaking_tls("good", upstream())) as proxy, \
+            Probe(through(f"https://127.0.0.1:{proxy.port}", PUBLIC)) as probe:  # fmt: skip
+        wait_for(lambda: len(tls_programs(probe)) == 1, "one ahead")
+        ahead = tls_programs(probe)[0]
+        with timed() as t:
+            assert probe.code(f"{PUBLIC}:443", ms=600) == "ok"
+            wait_for(lambda: is_gone(ahead), "the end of its TLS program")
+        assert 0.55 < t.seconds < 0.8, t.seconds
+        assert probe.ask("more") == "(end)"
+        assert probe.code(f"{PUBLIC}:443") == "ok"
+        assert probe.ask("talk hello") == "heard hello(end)"
+        wait_for(lambda: len(tls_programs(probe)) == 1, "the one ahead alone")
+    with authority(), Server(lambda s: time.sleep(5)) as proxy, Probe(through(f"https://127.0.0.1:{proxy.port}", PUBLIC)) as probe:
+        wait_for(lambda: len(tls_programs(probe)) == 1, "one ahead")
+        probe.say(f"connect {PUBLIC}:443 https 5000")
+        wait_for(lambda: proxy.accepted == 1, "a handshake")
+        wait_for(lambda: len(tls_programs(probe)) == 2, "the next one")
+        for pid in tls_programs(probe):
+            os.kill(pid, signal.SIGKILL)
+        assert probe.process.stdout.readline().startswith("dialer.helper ")
+
+
+def test_a_tls_program_holds_its_two_sockets_and_nothing_else():
+    with authority(), Server(speaking_tls("good", upstream())) as proxy, \
+            Probe(through(f"https://127.0.0.1:{proxy.port}", PUBLIC)) as probe:  # fmt: skip
+        assert probe.code(f"{PUBLIC}:443") == "ok"
+        for pid in (pid for pid in probe.pids()[2] if comm(pid) == "egress-tls"):
+            links = [os.readlink(f"/proc/{pid}/fd/{n}") for n in os.listdir(f"/proc/{pid}/fd")]
+            wait_for(lambda pid=pid: "Seccomp_filters:\t2" in status_of(pid), "its filter")
+            assert all(link.startswith("socket:") or link == "/dev/null" for link in links) and len(links) in (3, 5), links
