@@ -33,6 +33,9 @@ void terminal_take_size(int master);
  * them, "\n" and not "\r\n", as with runc; a terminal there needs both. */
 void terminal_settle(int master);
 
+/* In the parent, when it came to nothing: what a hook or the loader wrote to the terminal before goes to our stderr. */
+void terminal_show_rest(int master);
+
 /* Foreground use without a console socket: fds 0 and 1 on one side, the master on the other, whatever 0 and 1 are. The caller polls:
  *
  *     terminal_relay_start(&r, master, err);

@@ -130,6 +130,16 @@ int terminal_relay_start(struct terminal_relay *r, int master, struct error *err
         return 0;
 }
 
+void terminal_show_rest(int master) {
+        struct pollfd p = { .fd = master, .events = POLLIN };
+        char text[4096];
+        ssize_t n;
+
+        while (poll(&p, 1, 0) > 0 && p.revents & POLLIN && (n = read(master, text, sizeof text)) > 0)
+                if (write(STDERR_FILENO, text, (size_t)n) < 0)
+                        return;
+}
+
 static struct pollfd interest(int fd, bool reads, bool writes) {
         return (struct pollfd){ .fd = reads || writes ? fd : -1, .events = (short)((reads ? POLLIN : 0) | (writes ? POLLOUT : 0)) };
 }

@@ -3,7 +3,8 @@
 #include <errno.h>
 
 #include "base/str.h"
-#include "life/launch.h"
+#include "life/activation.h"
+#include "life/start.h"
 
 extern const struct command command_start;
 
@@ -22,7 +23,7 @@ static int run(struct invocation *invocation, int argc, char **argv, int *ret_st
         if (status != OCI_STATUS_CREATED)
                 return fail(err, CODE_INVALID_STATE, EINVAL, "", "cannot start a container that is %s", spec_enum_name(&oci_status_enum, status));
         *ret_status = 0;
-        return launch_start(invocation->arena, &container, activation_read().notify, err);
+        return container_start(invocation->arena, &container, activation_read().notify, err);
 }
 
 const struct command command_start = { "start", "ID", "let the program of a created container go", run, NULL, 0, 1, OPTIONS_ANYWHERE };

@@ -2,9 +2,8 @@
 
 #include <errno.h>
 
-#include "apply/hooks.h"
 #include "base/log.h"
-#include "life/launch.h"
+#include "life/hook_state.h"
 #include "life/release.h"
 
 int end(struct arena *arena, struct container *container, struct error *err) {
@@ -20,7 +19,7 @@ int end(struct arena *arena, struct container *container, struct error *err) {
         }
         if ((r = release(container, err)) < 0 || !plan.hooks)
                 return r;
-        if ((r = launch_hook_context(arena, container, OCI_STATUS_STOPPED, &context, err)) < 0)
+        if ((r = hook_context_of(arena, container, OCI_STATUS_STOPPED, &context, err)) < 0)
                 return r;
         container_unlock(container); /* who waits for it need not wait for hooks */
         hooks_run_all("poststop", plan.hooks->poststop, plan.hooks->n_poststop, &context);

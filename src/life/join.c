@@ -261,6 +261,8 @@ static void abandon(struct joined *joined) {
                 process_signal(joined->pidfd, SIGKILL);
                 process_reap(joined->pidfd, &status);
         }
+        if (joined->console >= 0)
+                terminal_show_rest(joined->console);
         joined_close(joined);
 }
 

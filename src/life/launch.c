@@ -30,8 +30,8 @@
 #include "life/cgroup_claim.h"
 #include "life/child.h"
 #include "life/dialogue.h"
-#include "life/end.h"
 #include "life/gate.h"
+#include "life/hook_state.h"
 #include "life/pid_file.h"
 #include "life/release.h"
 #include "life/sync.h"
@@ -53,28 +53,6 @@ struct launch {
         bool usher;  /* the first process of ours is one */
         bool hooked; /* hooks outside have begun: from here on a failure owes them poststop */
 };
-
-static int open_hook_output(const struct container *container, struct hook_output *ret, struct error *err) {
-        const struct status_status *s = &container->status;
-
-        return hook_output_open(annotation_find(s->annotations, s->n_annotations, "run.oci.hooks.stdout"),
-                                annotation_find(s->annotations, s->n_annotations, "run.oci.hooks.stderr"), ret, err);
-}
-
-int launch_hook_context(struct arena *arena, const struct container *container, enum oci_status status, struct hook_context *ret, struct error *err) {
-        struct oci_state state = container_describe(arena, container, status);
-        struct hook_context context = HOOK_CONTEXT_EMPTY;
-        _cleanup_str_ struct str text = { 0 };
-        int r;
-
-        if ((r = spec_encode(&oci_state_type, &state, &text, 0, err)) < 0 || (r = open_hook_output(container, &context.output, err)) < 0)
-                return r;
-        context.state = arena_strndup(arena, text.text, text.size);
-        context.state_size = text.size;
-        context.directory = state.bundle;
-        *ret = context;
-        return 0;
-}
 
 /* ---- before the clone ---- */
 
@@ -254,7 +232,7 @@ static int prepare_child(struct launch *l, struct error *err) {
                 return r;
         if (child->documented && ((r = make_hook_document(l, OCI_STATUS_CREATING, &child->creating, err)) < 0 ||
                                   (r = make_hook_document(l, OCI_STATUS_CREATED, &child->created, err)) < 0 ||
-                                  (r = open_hook_output(&l->result.container, &child->hook_output, err)) < 0))
+                                  (r = hook_output_of(&l->result.container, &child->hook_output, err)) < 0))
                 return r;
         if ((r = open_sources(l, err)) < 0 || (r = make_devices(l, err)) < 0 ||
             (r = namespaces_open(plan->namespaces, &child->joins, err)) < 0 ||
@@ -357,7 +335,7 @@ static int run_outer_hooks(struct launch *l, struct error *err) {
         _cleanup_hook_context_ struct hook_context context = HOOK_CONTEXT_EMPTY;
         int r;
 
-        if ((r = launch_hook_context(l->arena, &l->result.container, OCI_STATUS_CREATING, &context, err)) < 0)
+        if ((r = hook_context_of(l->arena, &l->result.container, OCI_STATUS_CREATING, &context, err)) < 0)
                 return r;
         l->hooked = true;
         context.process = &l->result.pidfd;
@@ -383,17 +361,6 @@ static int send_pidfd(const struct launch *l, struct error *err) {
         int r = pidfd_send(l->request->pidfd_socket, "--pidfd-socket", "standard", l->result.pidfd, err);
 
         return r < 0 ? r : pidfd_send(receiver, "annotations[\"run.oci.pidfd_receiver\"]", "standard", l->result.pidfd, err);
-}
-
-static int run_poststart(struct arena *arena, const struct container *container, const struct plan_plan *plan, struct error *err) {
-        _cleanup_hook_context_ struct hook_context context = HOOK_CONTEXT_EMPTY;
-        int r;
-
-        if (!plan->hooks || plan->hooks->n_poststart == 0)
-                return 0;
-        if ((r = launch_hook_context(arena, container, OCI_STATUS_RUNNING, &context, err)) < 0)
-                return r;
-        return hooks_run("poststart", plan->hooks->poststart, plan->hooks->n_poststart, &context, err);
 }
 
 /* What is made in a cgroup of somebody else's would stay there. */
@@ -467,12 +434,12 @@ static int go(struct launch *l, struct error *err) {
         if ((r = dialogue_until(&l->dialogue, REPORT_GONE, err)) < 0)
                 return r;
         log_debug("%s: the program runs", c->id);
-        l->hooked = true; /* it was there, whatever comes now */
+        l->hooked = l->plan->hooks; /* it was there, whatever comes now */
         if (l->request->detach && l->result.notify.inside >= 0) {
                 l->result.notify.main_pid = l->result.pid;
                 notify_wait(&l->result.notify, l->result.pidfd);
         }
-        return run_poststart(l->arena, c, l->plan, err);
+        return hooks_run_poststart(l->arena, c, l->plan, err);
 }
 
 static int launch_steps(struct launch *l, struct error *err) {
@@ -502,12 +469,14 @@ static void undo(struct launch *l, struct error *err) {
                 process_signal(l->result.pidfd, SIGKILL);
                 process_reap(l->result.pidfd, &status);
         }
+        if (l->dialogue.console >= 0)
+                terminal_show_rest(l->dialogue.console);
         if (container_lock(c, &second) < 0) /* deleted by somebody else, hooks and all */
                 return;
         if (release(c, &second) < 0)
                 err->effect = EFFECT_APPLIED;
         container_unlock(c);
-        if (l->hooked && launch_hook_context(l->arena, c, OCI_STATUS_STOPPED, &context, &second) == 0)
+        if (l->hooked && hook_context_of(l->arena, c, OCI_STATUS_STOPPED, &context, &second) == 0)
                 hooks_run_all("poststop", l->plan->hooks->poststop, l->plan->hooks->n_poststop, &context);
 }
 
@@ -552,48 +521,4 @@ void launched_close(struct launched *launched) {
         close_fd(&launched->console);
         notify_close(&launched->notify);
         container_close(&launched->container);
-}
-
-/* ---- start ---- */
-
-/* The gate is open, and the program has its socket before it can look for it. */
-static int pass_gate(struct arena *arena, struct container *container, const struct plan_plan *plan, const char *notified,
-                     struct notify *notify, struct error *err) {
-        const struct status_status *status = &container->status;
-        struct dialogue dialogue = { .socket = -1, .container = container, .filter = plan->filter, .arena = arena, .pid = status->init->pid,
-                                     .console = -1 };
-        int r;
-
-        if (notified && status->notify && (r = notify_open(container->dir, notified, notify, err)) < 0)
-                return r;
-        if ((r = gate_connect(container->dir, &dialogue.socket, err)) < 0)
-                return r;
-        log_debug("%s: the gate is open", container->id);
-        container_unlock(container); /* hooks may take long, and kill must get through */
-        r = dialogue_until(&dialogue, REPORT_GONE, err);
-        close_fd(&dialogue.socket);
-        if (r == 0)
-                log_debug("%s: the program runs", container->id);
-        return r;
-}
-
-int launch_start(struct arena *arena, struct container *container, const char *notified, struct error *err) {
-        const struct status_status *status = &container->status;
-        _cleanup_notify_ struct notify notify = NOTIFY_NONE;
-        _cleanup_close_ int init = -1;
-        struct plan_plan plan = { 0 };
-        struct error second;
-        int r;
-
-        if (((status->poststart || status->listener) && (r = container_load_plan(arena, container, &plan, err)) < 0) ||
-            (r = pass_gate(arena, container, &plan, notified, &notify, err)) < 0)
-                return r;
-        if (notify.inside >= 0 && process_open(status->init->pid, status->init->start_time, &init) == 0) {
-                notify.main_pid = status->init->pid;
-                notify_wait(&notify, init);
-        }
-        r = run_poststart(arena, container, &plan, err);
-        if (r < 0 && container_lock(container, &second) == 0)
-                (void)end(arena, container, &second);
-        return r;
 }

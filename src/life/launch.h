@@ -6,7 +6,6 @@
 
 #include "base/arena.h"
 #include "base/error.h"
-#include "apply/hooks.h"
 #include "life/activation.h"
 #include "life/notify.h"
 #include "life/state.h"
@@ -36,10 +35,3 @@ struct launched {
 int launch(struct arena *arena, const struct launch_request *request, struct launched *ret, struct error *err);
 void launched_close(struct launched *launched);
 #define _cleanup_launched_ __attribute__((cleanup(launched_close)))
-
-/* Lets a created container go: connects to its gate, hears how the exec went, relays what the program says to NOTIFIED (NOTIFY_SOCKET, or
- * NULL) until it is ready, and runs the poststart hooks. When one of those fails the container is deleted. */
-int launch_start(struct arena *arena, struct container *container, const char *notified, struct error *err);
-
-/* What hooks outside the container get: its state document, and the bundle to start in. The text lives in ARENA. */
-int launch_hook_context(struct arena *arena, const struct container *container, enum oci_status status, struct hook_context *ret, struct error *err);

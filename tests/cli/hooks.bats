@@ -377,3 +377,11 @@ hook_state() {
         grep -q 'not implemented' "$LOG/hook.err"
         [ -e "$LOG/went-on" ]
 }
+
+@test "what a failing startContainer hook says is heard also where the program was to have a terminal" {
+        hooks true
+        config '.process.terminal = true'
+        echo 'echo told the terminal; exit 3' >"$LOG/startContainer.sh"
+        detached runtime run --bundle "$BUNDLE" box
+        failed 1 'told the terminal' 'status 3'
+}
