@@ -137,14 +137,21 @@ int process_reap(int pidfd, int *ret_status) {
         return 0;
 }
 
+/* Asked once: it does not change while we live, and a launch wants it for its claims and again for their release. */
 int process_boot_id(char ret[37]) {
-        _cleanup_close_ int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
+        static char known[37];
 
-        if (fd < 0)
-                return -errno;
-        if (read(fd, ret, 36) != 36)
-                return -EIO;
-        ret[36] = '\0';
+        if (!*known) {
+                _cleanup_close_ int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
+                char read_now[36];
+
+                if (fd < 0)
+                        return -errno;
+                if (read(fd, read_now, sizeof read_now) != sizeof read_now)
+                        return -EIO;
+                memcpy(known, read_now, sizeof read_now);
+        }
+        memcpy(ret, known, sizeof known);
         return 0;
 }
 

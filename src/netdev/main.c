@@ -138,8 +138,14 @@ static void undo(struct sides *sides, const struct device *devices, size_t n, st
                 }
 }
 
+static void close_sides(struct sides *sides) {
+        rtnl_close(&sides->host.rtnl);
+        rtnl_close(&sides->container.rtnl);
+        close_fd(&sides->host.network);
+}
+
 static int move_all(struct device *devices, size_t n, struct error *err) {
-        struct sides sides = { .host.network = -1 };
+        __attribute__((cleanup(close_sides))) struct sides sides = { .host.network = -1 };
         int r;
 
         if ((r = open_sides(&sides, err)) < 0 || (r = keep_only_net_admin(err)) < 0)
@@ -159,14 +165,19 @@ int main(int argc, char **argv) {
         const size_t n = argc > 2 ? (size_t)(argc - 1) / 2 : 0;
         struct device *devices = calloc(n + 1, sizeof *devices);
         struct error err = { 0 };
+        int r;
 
-        if (!devices || n == 0 || argc % 2 == 0)
+        if (!devices || n == 0 || argc % 2 == 0) {
+                free(devices);
                 return 2;
+        }
         for (size_t i = 0; i < n; i++)
                 devices[i] = (struct device){ .name = argv[1 + 2 * i], .inside = argv[2 + 2 * i] };
-        if (move_all(devices, n, &err) < 0) {
+        r = move_all(devices, n, &err);
+        if (r < 0)
                 (void)!write(STDOUT_FILENO, &err, sizeof err);
-                return 1;
-        }
-        return 0;
+        for (size_t i = 0; i < n; i++)
+                str_free(&devices[i].addresses);
+        free(devices);
+        return r < 0;
 }
