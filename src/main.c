@@ -149,6 +149,8 @@ static int run(struct invocation *inv, int argc, char **argv, struct error *err,
         if ((r = open_log(inv, err)) < 0 || (r = settle(inv, err)) < 0)
                 return r;
         r = command->run(inv, n, operands, &status, err);
+        if (r < 0 && err->code == CODE_INTERRUPTED)
+                *ret_failure_status = status;
         return r < 0 ? r : status;
 }
 

@@ -126,9 +126,10 @@ static int timeout_ms(const struct oci_hook *hook) {
         return hook->has & OCI_HOOK_HAS_TIMEOUT && hook->timeout <= INT_MAX / 1000 ? hook->timeout * 1000 : -1;
 }
 
-/* -ECHILD: PROCESS ended first. */
-static int wait_for(int hook, const int *process, int timeout) {
-        struct pollfd fds[] = { { .fd = hook, .events = POLLIN }, { .fd = process ? *process : -1, .events = POLLIN } };
+/* -ECHILD: the container's process ended first; -EINTR: we are to end. */
+static int wait_for(int hook, const struct hook_context *context, int timeout) {
+        struct pollfd fds[] = { { .fd = hook, .events = POLLIN }, { .fd = context->process ? *context->process : -1, .events = POLLIN },
+                                { .fd = context->interruption ? context->interruption->fd : -1, .events = POLLIN } };
         int r;
 
         do
@@ -138,7 +139,7 @@ static int wait_for(int hook, const int *process, int timeout) {
                 return -errno;
         if (r == 0)
                 return -ETIMEDOUT;
-        return fds[0].revents ? 0 : -ECHILD;
+        return fds[0].revents ? 0 : fds[1].revents ? -ECHILD : -EINTR;
 }
 
 static int run_one(const struct oci_hook *hook, const char *where, const struct hook_context *context, struct error *err) {
@@ -157,10 +158,12 @@ static int run_one(const struct oci_hook *hook, const char *where, const struct 
                 become_hook(hook, input, self, context);
         setpgid(pid, pid); /* whoever of the two comes first */
 
-        r = wait_for(pidfd, context->process, timeout_ms(hook));
+        r = wait_for(pidfd, context, timeout_ms(hook));
         if (r < 0)
                 kill(-pid, SIGKILL);
         process_reap(pidfd, &status);
+        if (r == -EINTR)
+                return interruption_take(context->interruption, err);
         if (r == -ETIMEDOUT)
                 return fail(err, CODE_TIMEOUT, EIO, where, "the hook %s did not end within %d s and was killed", hook->path, hook->timeout);
         if (r == -ECHILD)

@@ -4,6 +4,7 @@
 #include <stddef.h>
 
 #include "base/error.h"
+#include "base/signals.h"
 #include "plan/filter.h"
 #include "spec/config.h"
 
@@ -25,6 +26,7 @@ struct hook_context {
          * the payload's alone: what it would be asked is ENOSYS here. NULL: none but what we are under ourselves. */
         const struct filter_program *filter;
         uint64_t filter_flags;
+        struct interruption *interruption; /* ends a hook as well; NULL: none */
         const int *process;               /* pidfd of a process without which no hook is of use: it ends with that one; NULL: none */
 };
 

@@ -24,6 +24,7 @@ static const struct error_code error_codes[CODE_COUNT] = {
         [CODE_LOST] = { "sandbox.lost", NULL },
         [CODE_RELEASE_FAILED] = { "sandbox.release_failed", "run `sage-runtime delete --force` again" },
         [CODE_TIMEOUT] = { "sandbox.timeout", NULL },
+        [CODE_INTERRUPTED] = { "sandbox.interrupted", NULL },
         [CODE_STATE_CORRUPT] = { "sandbox.state_corrupt", NULL },
         [CODE_INTERNAL] = { "sandbox.internal", NULL },
 };

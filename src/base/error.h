@@ -25,6 +25,7 @@ enum code {
         CODE_LOST,
         CODE_RELEASE_FAILED,
         CODE_TIMEOUT,
+        CODE_INTERRUPTED,                /* by a signal to the runtime, before the payload ran */
         CODE_STATE_CORRUPT,
         CODE_INTERNAL,
         CODE_COUNT

@@ -3,10 +3,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/signalfd.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -48,4 +50,43 @@ int signals_reset(void) {
                         set_default(number);
         sigemptyset(&none);
         return sigprocmask(SIG_SETMASK, &none, NULL) < 0 ? -errno : 0;
+}
+
+int interruption_open(struct interruption *ret, struct error *err) {
+        static const int ending[] = { SIGTERM, SIGINT, SIGHUP, SIGQUIT };
+        struct sigaction action;
+        sigset_t set;
+        int fd;
+
+        sigemptyset(&set);
+        for (size_t i = 0; i < sizeof ending / sizeof *ending; i++)
+                if (sigaction(ending[i], NULL, &action) == 0 && action.sa_handler != SIG_IGN)
+                        sigaddset(&set, ending[i]);
+        fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+        if (fd < 0)
+                return fail_errno(err, CODE_INTERNAL, errno, "", "cannot make a signalfd");
+        *ret = (struct interruption){ .fd = fd };
+        return 0;
+}
+
+int interruption_take(struct interruption *i, struct error *err) {
+        struct signalfd_siginfo info = { .ssi_signo = SIGTERM };
+
+        (void)!read(i->fd, &info, sizeof info);
+        i->signal = (int)info.ssi_signo;
+        return fail(err, CODE_INTERRUPTED, EINTR, "", "interrupted by signal %d before the program ran", i->signal);
+}
+
+int interruption_wait(struct interruption *i, int fd, struct error *err) {
+        struct pollfd fds[] = { { .fd = fd, .events = POLLIN }, { .fd = i ? i->fd : -1, .events = POLLIN } };
+        int r;
+
+        if (!i || i->fd < 0)
+                return 0;
+        do
+                r = poll(fds, 2, -1);
+        while (r < 0 && errno == EINTR);
+        if (r < 0)
+                return fail_errno(err, CODE_INTERNAL, errno, "", "cannot wait");
+        return fds[0].revents ? 0 : interruption_take(i, err);
 }

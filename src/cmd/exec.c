@@ -58,8 +58,8 @@ static int choose_cgroup(const struct text_list *asked, const char **ret, struct
 }
 
 /* Opens the container for the moment of the join only: the command may run for days, and others must get at the container. */
-static int join_container(struct invocation *invocation, const struct exec_options *o, char **operands, struct joined *joined,
-                          struct error *err) {
+static int join_container(struct invocation *invocation, const struct exec_options *o, char **operands, struct foreground *foreground,
+                          struct joined *joined, struct error *err) {
         _cleanup_container_ struct container container = CONTAINER_CLOSED;
         struct join_request request = { .console_socket = o->console_socket, .pid_file = o->pid_file,
                                         .pidfd_socket = o->pidfd_socket, .activation = activation_read() };
@@ -91,6 +91,10 @@ static int join_container(struct invocation *invocation, const struct exec_optio
         request.filter = plan.filter ? &filter : NULL;
         if (status == OCI_STATUS_PAUSED) /* the join lasts until somebody resumes the container, who needs the lock for that */
                 container_unlock(&container);
+        /* Until here a signal ends us at once: another command may keep the container locked for long. */
+        if (!o->detach && (r = foreground_begin(foreground, err)) < 0)
+                return r;
+        request.interruption = &foreground->interruption;
         return join(invocation->arena, &container, init, &request, joined, err);
 }
 
@@ -102,9 +106,10 @@ static int run(struct invocation *invocation, int argc, char **argv, int *ret_st
         int r;
 
         if ((r = command_parse(invocation, &command_exec, argc, argv, &o, 1, -1, &operands, NULL, err)) < 0 ||
-            (!o.detach && (r = foreground_begin(&foreground, err)) < 0) ||
-            (r = join_container(invocation, &o, operands, &joined, err)) < 0)
+            (r = join_container(invocation, &o, operands, &foreground, &joined, err)) < 0) {
+                *ret_status = 128 + foreground.interruption.signal;
                 return r;
+        }
         *ret_status = 0;
         return o.detach ? 0 : foreground_wait(&foreground, joined.pidfd, joined.console, NULL, ret_status, err);
 }

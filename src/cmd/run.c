@@ -50,8 +50,11 @@ static int run(struct invocation *invocation, int argc, char **argv, int *ret_st
                 return r;
         request = create_request(invocation, &o, plan);
         request.detach = o.detach;
-        if ((r = launch(invocation->arena, &request, &launched, err)) < 0)
+        request.interruption = &foreground.interruption;
+        if ((r = launch(invocation->arena, &request, &launched, err)) < 0) {
+                *ret_status = 128 + foreground.interruption.signal;
                 return r;
+        }
         create_warn(plan);
         *ret_status = 0;
         return o.detach ? 0 : stay(invocation, &o, &foreground, &launched, ret_status, err);

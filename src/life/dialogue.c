@@ -38,9 +38,10 @@ int dialogue_until(struct dialogue *dialogue, enum report until, struct error *e
         while (report != until) {
                 _cleanup_close_ int fd = -1;
                 pid_t pid = 0;
-                int r = sync_hear(dialogue->socket, &report, &fd, &pid, err);
+                int r;
 
-                if (r < 0)
+                if ((r = interruption_wait(dialogue->interruption, dialogue->socket, err)) < 0 ||
+                    (r = sync_hear(dialogue->socket, &report, &fd, &pid, err)) < 0)
                         return r;
                 if (report == REPORT_GONE && (until != REPORT_GONE || !dialogue->executing))
                         return died(dialogue->container, err);

@@ -5,11 +5,13 @@
 #include <sys/types.h>
 
 #include "base/error.h"
+#include "base/signals.h"
 #include "life/state.h"
 #include "life/sync.h"
 
 struct dialogue {
         int socket;                             /* our end */
+        struct interruption *interruption;      /* of the waiting; NULL: none */
         const char *console_socket;             /* where a terminal's master goes; NULL: it is kept in CONSOLE */
         const struct container *container;      /* for its memory limit, which may have ended the child, and for the listener's receiver */
         const struct plan_filter *filter;       /* whose listener goes to its listenerPath; NULL: there is none */

@@ -26,7 +26,8 @@ int hook_context_of(struct arena *arena, const struct container *container, enum
         return 0;
 }
 
-int hooks_run_poststart(struct arena *arena, const struct container *container, const struct plan_plan *plan, struct error *err) {
+int hooks_run_poststart(struct arena *arena, const struct container *container, const struct plan_plan *plan, struct interruption *interruption,
+                        struct error *err) {
         _cleanup_hook_context_ struct hook_context context = HOOK_CONTEXT_EMPTY;
         int r;
 
@@ -34,5 +35,6 @@ int hooks_run_poststart(struct arena *arena, const struct container *container, 
                 return 0;
         if ((r = hook_context_of(arena, container, OCI_STATUS_RUNNING, &context, err)) < 0)
                 return r;
+        context.interruption = interruption;
         return hooks_run("poststart", plan->hooks->poststart, plan->hooks->n_poststart, &context, err);
 }

@@ -13,4 +13,5 @@ int hook_output_of(const struct container *container, struct hook_output *ret, s
  * files are the caller's (hook_context_close()). */
 int hook_context_of(struct arena *arena, const struct container *container, enum oci_status status, struct hook_context *ret, struct error *err);
 
-int hooks_run_poststart(struct arena *arena, const struct container *container, const struct plan_plan *plan, struct error *err);
+int hooks_run_poststart(struct arena *arena, const struct container *container, const struct plan_plan *plan, struct interruption *interruption,
+                        struct error *err);

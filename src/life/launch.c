@@ -294,7 +294,7 @@ static int clone_child(struct launch *l, struct error *err) {
         close_fd(&l->child.gate);
         hook_output_close(&l->child.hook_output);
         drop_sources(l);
-        l->dialogue = (struct dialogue){ .socket = l->child.sync.runtime, .console_socket = l->request->console_socket,
+        l->dialogue = (struct dialogue){ .socket = l->child.sync.runtime, .interruption = l->request->interruption, .console_socket = l->request->console_socket,
                                          .container = &l->result.container, .filter = l->plan->filter, .arena = l->arena,
                                          .pid = l->result.pid, .console = -1 };
         if (l->result.pid == -EAGAIN)
@@ -339,6 +339,7 @@ static int run_outer_hooks(struct launch *l, struct error *err) {
                 return r;
         l->hooked = true;
         context.process = &l->result.pidfd;
+        context.interruption = l->request->interruption;
         if ((r = hooks_run("prestart", hooks->prestart, hooks->n_prestart, &context, err)) < 0 ||
             (r = hooks_run("createRuntime", hooks->create_runtime, hooks->n_create_runtime, &context, err)) < 0)
                 return r;
@@ -439,7 +440,7 @@ static int go(struct launch *l, struct error *err) {
                 l->result.notify.main_pid = l->result.pid;
                 notify_wait(&l->result.notify, l->result.pidfd);
         }
-        return hooks_run_poststart(l->arena, c, l->plan, err);
+        return hooks_run_poststart(l->arena, c, l->plan, l->request->interruption, err);
 }
 
 static int launch_steps(struct launch *l, struct error *err) {

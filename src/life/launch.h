@@ -19,6 +19,7 @@ struct launch_request {
         unsigned preserve_fds;      /* --preserve-fds and the descriptors of ACTIVATION together, from 3 on */
         struct activation activation;
         bool wait_for_start;        /* create: the payload waits for `start` */
+        struct interruption *interruption; /* NULL: signals end us at once */
         bool detach;                /* run: with a service manager to notify, until the payload says that it is ready */
 };
 

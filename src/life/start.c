@@ -45,7 +45,7 @@ int container_start(struct arena *arena, struct container *container, const char
                 notify.main_pid = status->init->pid;
                 notify_wait(&notify, init);
         }
-        r = hooks_run_poststart(arena, container, &plan, err);
+        r = hooks_run_poststart(arena, container, &plan, NULL, err);
         if (r < 0 && container_lock(container, &second) == 0)
                 (void)end(arena, container, &second);
         return r;

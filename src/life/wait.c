@@ -19,13 +19,14 @@ int foreground_begin(struct foreground *ret, struct error *err) {
         if (sigprocmask(SIG_SETMASK, &all, &ret->mask) < 0)
                 return fail_errno(err, CODE_INTERNAL, errno, "", "cannot block signals");
         ret->signals = signalfd(-1, &all, SFD_CLOEXEC | SFD_NONBLOCK);
-        return ret->signals < 0 ? fail_errno(err, CODE_INTERNAL, errno, "", "cannot make a signalfd") : 0;
+        return ret->signals < 0 ? fail_errno(err, CODE_INTERNAL, errno, "", "cannot make a signalfd") : interruption_open(&ret->interruption, err);
 }
 
 void foreground_end(struct foreground *foreground) {
         if (foreground->signals < 0)
                 return;
         close_fd(&foreground->signals);
+        close_fd(&foreground->interruption.fd);
         sigprocmask(SIG_SETMASK, &foreground->mask, NULL);
 }
 

@@ -4,13 +4,15 @@
 #include <signal.h>
 
 #include "base/error.h"
+#include "base/signals.h"
 #include "life/notify.h"
 
 struct foreground {
         int signals;   /* signalfd */
         sigset_t mask; /* what the caller's mask was: the payload gets it back */
+        struct interruption interruption; /* for the time until there is a payload to pass signals to */
 };
-#define FOREGROUND_NOT { .signals = -1 }
+#define FOREGROUND_NOT { .signals = -1, .interruption = INTERRUPTION_NONE }
 
 /* Blocks all signals and collects them, before the process is made: none may get lost between. */
 int foreground_begin(struct foreground *ret, struct error *err);

@@ -417,3 +417,39 @@ traced() {
         succeeded
         rmdir /sys/fs/cgroup/elsewhere
 }
+
+@test "a signal ends an exec that waits for a paused container, and nothing of it stays" {
+        local pid
+        running
+        runtime pause box
+        background "$BATS_TEST_TMPDIR/out" "$SAGE_RUNTIME" --root "$ROOT" exec --ignore-paused box true
+        pid=$!
+        in_it() { [ "$(wc -l </sys/fs/cgroup/box/cgroup.procs)" -eq "$1" ]; }
+        wait_until in_it 2
+        kill -TERM "$pid"
+        status=0
+        wait "$pid" || status=$?
+        output=$(<"$BATS_TEST_TMPDIR/out")
+        failed 143 'interrupted by signal 15'
+        wait_until in_it 1
+        runtime resume box
+        has_status box running
+}
+
+@test "a signal ends an exec that waits for another command to be done with the container" {
+        local pid
+        bundle sleep 100
+        printf '#!/bin/sh\necho >%s\nexec sleep 100\n' "$BATS_TEST_TMPDIR/hook" >"$BATS_TEST_TMPDIR/hang"
+        chmod 755 "$BATS_TEST_TMPDIR/hang"
+        config ".hooks = {createRuntime: [{path: \"$BATS_TEST_TMPDIR/hang\"}]}"
+        background "$BATS_TEST_TMPDIR/create" "$SAGE_RUNTIME" --root "$ROOT" create --bundle "$BUNDLE" box
+        wait_until test -e "$BATS_TEST_TMPDIR/hook"
+        background "$BATS_TEST_TMPDIR/out" "$SAGE_RUNTIME" --root "$ROOT" exec box true
+        pid=$!
+        sleep 0.2
+        kill -TERM "$pid"
+        status=0
+        wait "$pid" || status=$?
+        [ "$status" -eq 143 ]
+        runtime delete --force box
+}

@@ -156,3 +156,54 @@ load helpers
         [ -d /sys/fs/cgroup/before ]
         rmdir /sys/fs/cgroup/before
 }
+
+# interrupted SIGNAL: the run that is the last job ends with 128 and the number, because of SIGNAL, and leaves nothing.
+interrupted() {
+        local pid=$!
+        kill -"$1" "$pid"
+        status=0
+        timeout 8 tail --pid "$pid" -f /dev/null || { kill -KILL "$pid"; echo "still there after SIG$1"; return 1; }
+        wait "$pid" || status=$?
+        output=$(<"$BATS_TEST_TMPDIR/out")
+        failed "$(($(kill -l "$1") + 128))" 'interrupted by signal' || return 1
+        [ -z "$(ls "$ROOT")" ]
+}
+
+@test "a signal that comes while a hook hangs ends the launch: all is undone, 128 and the number is the status" {
+        local point
+        bundle sleep 100
+        printf '#!/bin/sh\necho >%s\nexec sleep 100\n' "$BATS_TEST_TMPDIR/hook" >"$BATS_TEST_TMPDIR/hang"
+        chmod 755 "$BATS_TEST_TMPDIR/hang"
+        for point in prestart createRuntime createContainer poststart; do
+                config ".hooks = {$point: [{path: \"$BATS_TEST_TMPDIR/hang\"}], poststop: [{path: \"/usr/bin/touch\", args: [\"touch\", \"$BATS_TEST_TMPDIR/poststop\"]}]}"
+                background "$BATS_TEST_TMPDIR/out" "$SAGE_RUNTIME" --root "$ROOT" run --bundle "$BUNDLE" box
+                wait_until test -e "$BATS_TEST_TMPDIR/hook"
+                interrupted TERM
+                [ -e "$BATS_TEST_TMPDIR/poststop" ]
+                rm "$BATS_TEST_TMPDIR/hook" "$BATS_TEST_TMPDIR/poststop"
+        done
+}
+
+@test "the same with a hook inside, and with an interrupt" {
+        bundle sleep 100
+        config '.hooks = {startContainer: [{path: "/bin/sh", args: ["sh", "-c", "echo >/dev/shm/hook; exec sleep 100"]}]}'
+        env --default-signal=INT "$SAGE_RUNTIME" --root "$ROOT" run --bundle "$BUNDLE" box </dev/null >"$BATS_TEST_TMPDIR/out" 2>&1 3>&- &
+        wait_until has_status box running
+        interrupted INT
+}
+
+@test "an interrupt that the caller wants ignored ends no launch; it is passed on when the program runs" {
+        local pid
+        bundle sleep 100
+        config --args '.hooks = {createRuntime: [{path: "/bin/sh", args: ["sh", "-c", "echo >\($ARGS.positional[0]); sleep 0.5"]}]}' "$BATS_TEST_TMPDIR/hook"
+        env --ignore-signal=INT "$SAGE_RUNTIME" --root "$ROOT" run --bundle "$BUNDLE" box </dev/null >"$BATS_TEST_TMPDIR/out" 2>&1 3>&- &
+        pid=$!
+        wait_until test -e "$BATS_TEST_TMPDIR/hook"
+        kill -INT "$pid"
+        sleep 1
+        runtime kill box KILL 2>/dev/null || true # the first process of a pid namespace may have let the interrupt pass
+        status=0
+        wait "$pid" || status=$?
+        [ "$status" -eq 130 ] || [ "$status" -eq 137 ]
+        [ ! -s "$BATS_TEST_TMPDIR/out" ]
+}
