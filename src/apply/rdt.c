@@ -72,15 +72,27 @@ static int compare_schemata(struct arena *arena, const struct plan_rdt *rdt, con
         return 0;
 }
 
+struct status_rdt_claim *rdt_claim(struct arena *arena, const struct plan_rdt *rdt, const char *id) {
+        struct status_rdt_claim *claim;
+
+        if (!rdt || !rdt->root)
+                return NULL;
+        claim = arena_new(arena, struct status_rdt_claim);
+        claim->root = rdt->root;
+        claim->group = streq(rdt->group, "/") ? rdt->root : arena_printf(arena, "%s/%s", rdt->root, rdt->group);
+        claim->ours = !rdt->named;
+        claim->shared = rdt->named;
+        claim->monitor = rdt->monitor ? arena_printf(arena, "%s/mon_groups/%s", claim->group, id) : NULL;
+        return claim;
+}
+
 int rdt_examine(struct arena *arena, const struct plan_rdt *rdt, const char *id, struct status_rdt_claim **ret, struct error *err) {
-        struct status_rdt_claim *claim = arena_new(arena, struct status_rdt_claim);
+        struct status_rdt_claim *claim = rdt_claim(arena, rdt, id);
         bool exists;
         int r;
 
-        if (!rdt->root)
+        if (!claim)
                 return fail(err, CODE_CAPABILITY_UNSUPPORTED, EOPNOTSUPP, "linux.intelRdt", "no resctrl file system is mounted");
-        claim->root = rdt->root;
-        claim->group = streq(rdt->group, "/") ? rdt->root : arena_printf(arena, "%s/%s", rdt->root, rdt->group);
         exists = access(claim->group, F_OK) == 0;
         if (!exists && rdt->named && !says_something(rdt))
                 return fail(err, CODE_NOT_FOUND, ENOENT, "linux.intelRdt.closID",
@@ -89,13 +101,8 @@ int rdt_examine(struct arena *arena, const struct plan_rdt *rdt, const char *id,
         if (exists && rdt->named && (r = compare_schemata(arena, rdt, claim->group, err)) < 0)
                 return r;
         claim->ours = !exists;
-        claim->shared = rdt->named;
-        if (rdt->monitor) {
-                claim->monitor = arena_printf(arena, "%s/mon_groups/%s", claim->group, id);
-                if (access(claim->monitor, F_OK) == 0)
-                        return fail(err, CODE_EXISTS, EEXIST, claim->monitor,
-                                "this monitoring group is there already, and is not the container's");
-        }
+        if (claim->monitor && access(claim->monitor, F_OK) == 0)
+                return fail(err, CODE_EXISTS, EEXIST, claim->monitor, "this monitoring group is there already, and is not the container's");
         *ret = claim;
         return 0;
 }

@@ -11,6 +11,10 @@
 #include "spec/plan.h"
 #include "spec/status.h"
 
+/* What container ID holds if nothing of it was there before it: for one whose claims are lost. NULL where
+ * RDT is NULL or has no root. */
+struct status_rdt_claim *rdt_claim(struct arena *arena, const struct plan_rdt *rdt, const char *id);
+
 /* What a launch of container ID would hold, and what is there already: looks and changes nothing. A class that closID names must be
  * there where nothing else is said of it, and must hold what is said of it where it is there (config-linux.md, "IntelRdt"): CODE_NOT_FOUND,
  * CODE_EXISTS. The claim lives in ARENA. */

@@ -5,6 +5,7 @@
 #include <limits.h>
 
 #include "apply/cgroup_processes.h"
+#include "apply/rdt.h"
 #include "base/log.h"
 #include "facts/facts.h"
 
@@ -36,6 +37,7 @@ int container_salvage(struct arena *arena, struct container *container, struct e
         container->status = (struct status_status){ 0 };
         if (container_load_plan(arena, container, &plan, &ignored) < 0)
                 return cgroup_find_populated(container->id, path) ? refuse_living(container, path, err) : 0;
+        container->status.rdt = rdt_claim(arena, plan.rdt, container->id);
         if (!plan.cgroup->path) {
                 log_message(LOG_LEVEL_WARNING, "nobody knows the process of container `%s` any more; if it lives, its root is %s",
                             container->id, plan.rootfs->path);

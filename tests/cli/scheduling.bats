@@ -34,7 +34,7 @@ policy_is() {
         printed "7 0 0"
 }
 
-@test "a deadline policy is set, with a cpuset as well" {
+@test "a deadline policy is set with its three times" {
         bundle sleep 100
         config '.process.scheduler = {policy: "SCHED_DEADLINE", runtime: 10000000, deadline: 100000000, period: 100000000}'
         create box

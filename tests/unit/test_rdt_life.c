@@ -163,6 +163,29 @@ CHILD_TEST(a_class_with_a_name_outlives_the_container_that_made_it, 0) {
         CHECK(!there("silver"));
 }
 
+CHILD_TEST(a_class_is_found_again_where_the_status_is_lost, 0) {
+        static const char *const rdt[] = { "{\"enableMonitoring\":true}",
+                "{\"closID\":\"gold\",\"l3CacheSchema\":\"L3:0=f\",\"enableMonitoring\":true}" };
+        begin(scratch);
+        for (int i = 0; i < 2; i++) {
+                char output[2048];
+                const char *at;
+                int pid;
+
+                bundle("/bin/sleep", rdt[i]);
+                CHECK(runtime("run", "--detach", "--bundle", "bundle", "box", NULL) == 0);
+                CHECK(runtime("state", "box", NULL) == 0);
+                read_text("output", output, sizeof output);
+                at = strstr(output, "\"pid\":");
+                CHECK(at && (pid = atoi(at + strlen("\"pid\":"))) > 1);
+                write_text("state/box/status.json", "{");
+                CHECK(kill(pid, SIGKILL) == 0);
+                CHECK(runtime("delete", "--force", "box", NULL) == 0);
+                CHECK(!there("box") && !there("gold/mon_groups/box"));
+        }
+        CHECK(there("gold"));
+}
+
 CHILD_TEST(a_launch_that_fails_leaves_no_class, 0) {
         begin(scratch);
         bundle("/nothing", "{\"l3CacheSchema\":\"L3:0=f\",\"enableMonitoring\":true}");
@@ -178,6 +201,7 @@ int main(int argc, char **argv) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(a_container_has_a_class_of_its_own_until_it_is_deleted),
                 cmocka_unit_test(a_class_with_a_name_outlives_the_container_that_made_it),
+                cmocka_unit_test(a_class_is_found_again_where_the_status_is_lost),
                 cmocka_unit_test(a_launch_that_fails_leaves_no_class),
         };
         const char *root = getenv("FAKE_RESCTRL");
