@@ -93,7 +93,8 @@ enum step request_connected(struct connection *c) {
                 (void)flow_send(&c->down, &c->client, go_on, strlen(go_on));
         http_head_write(&r->head, &c->up.held);
         c->up.seen = r->rest.size < c->up.limit ? r->rest.size : c->up.limit; /* what is more is nothing that was asked for */
-        str_add(&c->up.held, r->rest.text, c->up.seen);
+        if (c->up.seen)
+                str_add(&c->up.held, r->rest.text, c->up.seen);
         str_free(&r->rest);
         return connection_enter(c, CONNECTION_EXCHANGE);
 }
