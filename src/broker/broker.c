@@ -52,8 +52,14 @@ static void answer_arrived(struct broker *broker, struct dialer_answer *answer) 
                 close(answer->fd);
 }
 
+void broker_wait_for_dialer(struct broker *broker) {
+        broker->dialer_is_full = true;
+        (void)loop_change(&broker->loop, broker->dialer.socket, EPOLLIN | EPOLLOUT, &broker->dialer_source);
+}
+
 static void ask_again(struct broker *broker) {
         broker->dialer_is_full = false;
+        (void)loop_change(&broker->loop, broker->dialer.socket, EPOLLIN, &broker->dialer_source);
         for (uint32_t i = 0; i < broker->n_slots && !broker->dialer_is_full; i++)
                 if (broker->slots[i].connection)
                         connection_ask(broker->slots[i].connection);
@@ -64,11 +70,13 @@ static void dialer_ready(struct source *source, uint32_t events) {
         struct dialer_answer answer;
         int r;
 
-        while ((r = dialer_receive(&broker->dialer, &answer)) == 0)
+        /* One at a time: the loop comes back for the next, and looks after others in between. */
+        r = dialer_receive(&broker->dialer, &answer);
+        if (r == 0)
                 answer_arrived(broker, &answer);
-        if (r != -EAGAIN || events & (EPOLLHUP | EPOLLERR))
+        else if (r != -EAGAIN || events & (EPOLLHUP | EPOLLERR))
                 broker->loop.stopped = true; /* nobody could be connected any more: closed is the safe state */
-        else if (broker->dialer_is_full && events & EPOLLOUT)
+        if (broker->dialer_is_full && events & EPOLLOUT)
                 ask_again(broker);
 }
 
@@ -105,8 +113,8 @@ int broker_open(struct broker *broker, struct error *err) {
         for (uint32_t i = 0; i < broker->n_slots; i++)
                 broker->slots[i].next_free = i + 1;
         broker->dialer_source.ready = dialer_ready;
-        if ((r = loop_add(&broker->loop, broker->dialer.socket, EPOLLIN | EPOLLOUT | EPOLLET, &broker->dialer_source)) < 0 ||
-                (r = watch_signals(broker)) < 0 || (r = listeners_watch(broker)) < 0)
+        if ((r = loop_add(&broker->loop, broker->dialer.socket, EPOLLIN, &broker->dialer_source)) < 0 || (r = watch_signals(broker)) < 0 ||
+                (r = listeners_watch(broker)) < 0)
                 return fail_errno(err, CODE_LAUNCH_FAILED, -r, "", "cannot watch descriptors");
         return 0;
 }

@@ -38,6 +38,9 @@ int broker_open(struct broker *broker, struct error *err);
 /* Until a signal or the dialer's end says stop; then every connection is reset. */
 int broker_run(struct broker *broker, struct error *err);
 
+/* The dialer takes no more questions for now; connection_ask() is called again when it does. */
+void broker_wait_for_dialer(struct broker *broker);
+
 /* A free place, or NULL: max_connections are open. */
 struct slot *broker_take_slot(struct broker *broker, struct connection *connection, uint32_t *ret_tag);
 void broker_give_slot(struct broker *broker, uint32_t tag);

@@ -83,8 +83,9 @@ static void deadline_passed(struct deadline *deadline) {
 int connection_open(struct broker *broker, int fd) {
         struct connection *c = calloc(1, sizeof *c);
 
-        if (!c || !(c->request = request_new()) || loop_add(&broker->loop, fd, SIDE_EVENTS, &c->client.source) < 0 ||
-                !broker_take_slot(broker, c, &c->tag)) {
+        if (c)
+                c->client = (struct side){ .source.ready = client_ready, .fd = fd };
+        if (!c || !(c->request = request_new()) || side_watch(&c->client, &broker->loop) < 0 || !broker_take_slot(broker, c, &c->tag)) {
                 free(c ? c->request : NULL);
                 free(c);
                 close(fd);
@@ -97,7 +98,6 @@ int connection_open(struct broker *broker, int fd) {
         c->accepted_us = time_monotonic_us();
         c->accepted_ns = time_realtime_ns();
         c->wall_us = c->accepted_us + broker->policy->wall_time_ms * 1000;
-        c->client = (struct side){ .source.ready = client_ready, .fd = fd, .writable = true };
         c->origin = (struct side){ .source.ready = origin_ready, .fd = -1 };
         c->up.limit = broker->policy->max_request_body_bytes;
         c->down.limit = broker->policy->max_response_bytes;
@@ -121,7 +121,8 @@ void connection_ask(struct connection *c) {
         r = dialer_connect(
                 &c->broker->dialer, c->tag, &c->authority, c->request->head.connect ? POLICY_HTTPS : POLICY_HTTP, c->wall_us * 1000);
         c->asked = r == 0;
-        c->broker->dialer_is_full |= r == -EAGAIN;
+        if (r == -EAGAIN)
+                broker_wait_for_dialer(c->broker);
         if (r < 0 && r != -EAGAIN)
                 connection_refuse(c, REFUSAL_DIALER_HELPER);
 }
@@ -141,8 +142,7 @@ void connection_dialed(struct connection *c, struct dialer_answer *answer) {
                 return;
         }
         c->origin.fd = answer->fd;
-        c->origin.writable = true;
-        if (loop_add(&c->broker->loop, c->origin.fd, SIDE_EVENTS, &c->origin.source) < 0) {
+        if (side_watch(&c->origin, &c->broker->loop) < 0) {
                 connection_refuse(c, REFUSAL_DIALER_BUSY);
                 return;
         }

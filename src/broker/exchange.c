@@ -45,23 +45,21 @@ static enum refusal send_down(struct connection *c, const char *data, size_t n) 
 static enum refusal head_is_complete(struct connection *c) {
         struct request *r = c->request;
         bool interim = http_answer_is_interim(&r->answer);
-        _cleanup_str_ struct str out = { 0 };
-        enum refusal refusal = REFUSAL_NONE;
 
-        http_answer_write(&r->answer, &out);
         if (interim && ++r->interim > HTTP_INTERIM_MAX)
                 return REFUSAL_ORIGIN_HEAD;
+        /* To go out together with what came behind it. */
         if (!interim || (r->answer.code != 100 && !r->head.http10))
-                refusal = send_down(c, out.text, out.size);
+                http_answer_write(&r->answer, &c->down.held);
         if (interim) {
                 http_answer_free(&r->answer);
                 http_answer_begin(&r->answer, r->head.method);
-                return refusal;
+                return REFUSAL_NONE;
         }
         r->answered = true;
         http_body_begin(&r->body, r->answer.framing, r->answer.length);
         r->whole = r->body.status == HTTP_DONE;
-        return refusal;
+        return REFUSAL_NONE;
 }
 
 static enum refusal take_head(struct connection *c, const char *data, size_t n, size_t *ret_used) {
@@ -89,10 +87,12 @@ static enum refusal take_body(struct connection *c, const char *data, size_t n, 
 static enum refusal take(struct connection *c, const char *data, size_t n) {
         struct request *r = c->request;
         enum refusal refusal = REFUSAL_NONE;
+        int sent;
 
         for (size_t at = 0, used; at < n && !refusal && !r->whole; at += used)
                 refusal = r->answered ? take_body(c, data + at, n - at, &used) : take_head(c, data + at, n - at, &used);
-        return refusal;
+        sent = flow_flush(&c->down, &c->client);
+        return !refusal && sent < 0 && sent != -EAGAIN ? REFUSAL_CLIENT_RESET : refusal;
 }
 
 /* The origin's side is at its end. */

@@ -12,8 +12,7 @@
 #include <sys/socket.h>
 
 #define BACKLOG 1024
-#define ACCEPTED_AT_ONCE 32 /* then the others have their turn */
-#define PAUSE_US 50000u     /* without descriptors or memory; an end resumes at once */
+#define PAUSE_US 50000u /* without descriptors or memory; an end resumes at once */
 
 static int parse_address(const char *where, struct sockaddr_storage *ret, socklen_t *ret_size, struct error *err) {
         struct sockaddr_in *v4 = (struct sockaddr_in *)ret;
@@ -120,22 +119,16 @@ static void accepted(struct broker *broker, int fd) {
                 pause_all(broker->listeners);
 }
 
+/* One at a time: the loop comes back for the next, and looks after others in between. */
 static void listener_ready(struct source *source, uint32_t events) {
         struct listener *listener = (struct listener *)((char *)source - offsetof(struct listener, source));
+        int fd = accept4(listener->fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
 
         (void)events;
-        for (int i = 0; i < ACCEPTED_AT_ONCE; i++) {
-                int fd = accept4(listener->fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
-
-                if (fd >= 0) {
-                        accepted(listener->broker, fd);
-                } else if (errno == EAGAIN) {
-                        return;
-                } else if (!is_about_the_client(errno)) {
-                        pause_all(listener->broker->listeners);
-                        return;
-                }
-        }
+        if (fd >= 0)
+                accepted(listener->broker, fd);
+        else if (errno != EAGAIN && !is_about_the_client(errno))
+                pause_all(listener->broker->listeners);
 }
 
 int listeners_watch(struct broker *broker) {

@@ -30,7 +30,7 @@ struct loop {
 int loop_open(struct loop *loop, struct error *err);
 void loop_close(struct loop *loop);
 
-/* events: with EPOLLET where SOURCE remembers what is ready. The descriptor leaves the loop by being closed. 0 or a negative errno. */
+/* events: with EPOLLET where SOURCE remembers what is ready. 0 or a negative errno. */
 int loop_add(const struct loop *loop, int fd, uint32_t events, struct source *source);
 int loop_change(const struct loop *loop, int fd, uint32_t events, struct source *source);
 

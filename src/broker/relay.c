@@ -5,6 +5,24 @@
 
 #include <sys/socket.h>
 
+#define EVENTS (EPOLLIN | EPOLLRDHUP | EPOLLPRI | EPOLLET)
+
+int side_watch(struct side *side, const struct loop *loop) {
+        side->epoll = loop->epoll;
+        side->writable = true;
+        return loop_add(loop, side->fd, EVENTS, &side->source);
+}
+
+/* epoll_ctl(2) looks at the socket anew, so room that there is again by now makes an event. */
+static void side_is_full(struct side *side) {
+        struct epoll_event event = { .events = EVENTS | EPOLLOUT, .data.ptr = &side->source };
+
+        side->writable = false;
+        if (!side->watches_output)
+                (void)epoll_ctl(side->epoll, EPOLL_CTL_MOD, side->fd, &event);
+        side->watches_output = true;
+}
+
 static void side_fails(struct side *side, int error) {
         socklen_t size = sizeof error;
 
@@ -29,6 +47,8 @@ void side_close(struct side *side, bool reset) {
 
         if (side->fd < 0)
                 return;
+        /* Closing would do, were this the last descriptor of the socket; but the dialer may not have closed its own yet (epoll(7), Q6). */
+        (void)epoll_ctl(side->epoll, EPOLL_CTL_DEL, side->fd, NULL);
         if (reset)
                 (void)setsockopt(side->fd, SOL_SOCKET, SO_LINGER, &linger, sizeof linger);
         close_fd(&side->fd);
@@ -86,7 +106,7 @@ static ssize_t send_some(struct side *to, const char *data, size_t n) {
                 if (r >= 0)
                         sent += (size_t)r;
                 else if (errno == EAGAIN)
-                        to->writable = false;
+                        side_is_full(to);
                 else if (errno != EINTR) {
                         side_fails(to, errno);
                         return -to->error;

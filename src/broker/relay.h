@@ -16,15 +16,17 @@
 /* One socket. It is watched once for all (EPOLLET), so what is ready is remembered here. */
 struct side {
         struct source source;
-        int fd;
+        int fd, epoll;
         bool readable, writable;
-        bool hung_up; /* what is read may be the last: read until it says so */
-        bool failed;  /* it was reset, or cannot be reached any more */
-        int error;    /* why, as far as the socket has told: it tells once, and whoever reads on is told of a regular end */
-        bool urgent;  /* TCP urgent data has come, which would be lost or reordered */
+        bool watches_output; /* since it was full for the first time; most never are */
+        bool hung_up;        /* what is read may be the last: read until it says so */
+        bool failed;         /* it was reset, or cannot be reached any more */
+        int error;           /* why, as far as the socket has told: it tells once, and whoever reads on is told of a regular end */
+        bool urgent;         /* TCP urgent data has come, which would be lost or reordered */
 };
 
-#define SIDE_EVENTS (EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLPRI | EPOLLET)
+/* Begins to watch SIDE, of which source and fd are set. 0 or a negative errno. */
+int side_watch(struct side *side, const struct loop *loop);
 
 void side_ready(struct side *side, uint32_t events);
 

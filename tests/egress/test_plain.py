@@ -321,3 +321,25 @@ def test_a_slow_reader_gets_all_of_a_long_answer():
             s.sendall(get(origin).encode())
             time.sleep(0.3)
             assert parse_answer(read_all(s))[2] == body
+
+
+def test_thousands_of_short_requests_at_once():
+    """The dialer and the broker hold the same socket for a moment, and a connection may be over before that is."""
+    with Origin(answering(OK)) as origin, Broker(policy(origin)) as broker:
+        failures = []
+
+        def client():
+            try:
+                for _ in range(250):
+                    answer = broker.request(get(origin))
+                    assert answer[0] == 200 and answer[2] == b"hello", answer
+            except Exception as error:  # pylint: disable=broad-except
+                failures.append(error)
+
+        clients = [threading.Thread(target=client) for _ in range(8)]
+        for thread in clients:
+            thread.start()
+        for thread in clients:
+            thread.join()
+        assert not failures, failures[0]
+        wait_for(lambda: len(broker.audit_lines()) == 2000, "all lines")
