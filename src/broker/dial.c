@@ -68,16 +68,6 @@ static void look_up(struct dialing *dialing, struct dial *d, const char *host) {
                 refuse(dialing, d, REFUSAL_DIALER_HELPER, "%s", strerror(errno));
 }
 
-/* The resolver reads what strangers send, so its answer is taken apart like theirs. */
-static bool read_addresses(const struct lookup_answer *answer, struct addresses *ret) {
-        if (answer->n == 0 || answer->n > VET_ADDRESSES_MAX)
-                return false;
-        for (size_t i = 0; i < answer->n; i++)
-                ret->list[i] = address_from_bytes(answer->addresses[i].v6, answer->addresses[i].bytes);
-        ret->n = answer->n;
-        return true;
-}
-
 static void literal(const struct authority *authority, struct addresses *ret) {
         ret->list[0] = authority->address;
         ret->n = 1;
@@ -309,28 +299,26 @@ void dial_begin(struct dialing *dialing, struct dial *d, const struct dialer_req
 
 static void hear_resolver(struct dialing *dialing, struct dial *d, const struct lookup_answer *answer, uint64_t now_ns) {
         bool upstream = d->state == DIAL_LOOKUP_UPSTREAM;
-        struct addresses found = { 0 };
-        bool known = answer->refusal >= REFUSAL_DNS_NXDOMAIN && answer->refusal <= REFUSAL_DNS_LIMIT;
+        struct addresses found;
+        enum refusal refusal = helper_addresses(answer, &found);
 
-        if (answer->refusal == REFUSAL_NONE && read_addresses(answer, &found)) {
-                helpers_give_back(&dialing->helpers, (size_t)d->helper, now_ns);
-                d->helper = -1;
-                *(upstream ? &dialing->upstream : &d->addresses) = found;
-                if (upstream)
-                        begin_destination(dialing, d, now_ns);
-                else
-                        vet_and_connect(dialing, d, now_ns);
+        if (refusal == REFUSAL_DIALER_HELPER) {
+                refuse(dialing, d, refusal, "an answer that is none");
                 return;
         }
-        if (known) { /* it did what it could */
-                helpers_give_back(&dialing->helpers, (size_t)d->helper, now_ns);
-                d->helper = -1;
+        helpers_give_back(&dialing->helpers, (size_t)d->helper, now_ns);
+        d->helper = -1;
+        if (refusal && upstream) {
+                refuse(dialing, d, REFUSAL_PROXY_DNS, "%s", refusal_row(refusal)->code);
+        } else if (refusal) {
+                refuse(dialing, d, refusal, "%s", "");
+        } else if (upstream) {
+                dialing->upstream = found;
+                begin_destination(dialing, d, now_ns);
+        } else {
+                d->addresses = found;
+                vet_and_connect(dialing, d, now_ns);
         }
-        refuse(dialing, d,
-                !known             ? REFUSAL_DIALER_HELPER
-                        : upstream ? REFUSAL_PROXY_DNS
-                                   : (enum refusal)answer->refusal,
-                "%s", upstream && known ? refusal_row((enum refusal)answer->refusal)->code : "");
 }
 
 static void hear_tls(struct dialing *dialing, struct dial *d, const struct tls_answer *answer) {

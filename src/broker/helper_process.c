@@ -79,17 +79,29 @@ pid_t helper_fork(int *ret_pidfd) {
         return pid < 0 ? -errno : pid;
 }
 
-/* In the child: nothing is inherited but the socket, as standard input. */
-__attribute__((noreturn)) static void become(int program, int null, int socket, pid_t parent) {
+void helper_become(int program, int null_fd, int socket, pid_t parent) {
         char *const argv[] = { (char *)"sage-egress", NULL }, *const envp[] = { NULL };
         sigset_t none;
 
         sigemptyset(&none);
         if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) == 0 && getppid() == parent && dup2(socket, STDIN_FILENO) >= 0 &&
-                dup2(null, STDOUT_FILENO) >= 0 && dup2(null, STDERR_FILENO) >= 0 &&
+                dup2(null_fd, STDOUT_FILENO) >= 0 && dup2(null_fd, STDERR_FILENO) >= 0 &&
                 syscall(SYS_close_range, 3, ~0u, 4u /* CLOSE_RANGE_CLOEXEC */) == 0 && sigprocmask(SIG_SETMASK, &none, NULL) == 0)
                 syscall(SYS_execveat, program, "", argv, envp, AT_EMPTY_PATH);
         _exit(127);
+}
+
+enum refusal helper_addresses(const struct lookup_answer *answer, struct addresses *ret) {
+        struct addresses found = { .n = answer->n };
+
+        if (answer->refusal >= REFUSAL_DNS_NXDOMAIN && answer->refusal <= REFUSAL_DNS_LIMIT)
+                return (enum refusal)answer->refusal;
+        if (answer->refusal != REFUSAL_NONE || answer->n == 0 || answer->n > VET_ADDRESSES_MAX)
+                return REFUSAL_DIALER_HELPER;
+        for (size_t i = 0; i < answer->n; i++)
+                found.list[i] = address_from_bytes(answer->addresses[i].v6, answer->addresses[i].bytes);
+        *ret = found;
+        return REFUSAL_NONE;
 }
 
 static int watch(const struct helpers *helpers, size_t number) {
@@ -115,7 +127,7 @@ static int start(struct helpers *helpers, size_t number, enum helper_kind kind) 
         if (pid < 0)
                 return pid;
         if (pid == 0)
-                become(helpers->programs[kind], helpers->null, theirs, parent);
+                helper_become(helpers->programs[kind], helpers->null, theirs, parent);
 
         helpers->list[number] = (struct helper){ .kind = kind, .state = HELPER_IDLE, .pidfd = pidfd, .socket = take_fd(&ours) };
         helpers->list[number].deadline_ns = UINT64_MAX;

@@ -41,6 +41,12 @@ struct helpers {
  * handlers and masks. The child's pid, 0 in the child, or a negative errno. */
 pid_t helper_fork(int *ret_pidfd);
 
+/* In the child: PROGRAM, with SOCKET as its standard input, NULL_FD as the other two streams, and nothing else. PARENT is who forked it. */
+__attribute__((noreturn)) void helper_become(int program, int null_fd, int socket, pid_t parent);
+
+/* A resolver's answer, taken apart as what strangers send: REFUSAL_NONE with RET filled, REFUSAL_DNS_*, or REFUSAL_DIALER_HELPER when it is none. */
+enum refusal helper_addresses(const struct lookup_answer *answer, struct addresses *ret);
+
 const char *helper_name(enum helper_kind kind);
 
 /* The loader that PROGRAM asks for (elf(5), PT_INTERP), "" for a static one. 0 or a negative errno. */

@@ -6,17 +6,33 @@
 
 extern const struct command command_create, command_run, command_start, command_exec, command_kill, command_delete, command_state,
         command_list, command_ps, command_pause, command_resume, command_update, command_mounts, command_events, command_spec,
-        command_features, command_plan, command_check;
+        command_features, command_plan, command_check, command_egress;
 
 const struct command *const commands[] = {
-        &command_create,   &command_start,    &command_run,      &command_exec,     &command_kill,     &command_delete,
-        &command_state,    &command_list,     &command_ps,       &command_pause,    &command_resume,   &command_update,
-        &command_mounts,   &command_events,   &command_spec,     &command_features, &command_plan,     &command_check,
+        &command_create,
+        &command_start,
+        &command_run,
+        &command_exec,
+        &command_kill,
+        &command_delete,
+        &command_state,
+        &command_list,
+        &command_ps,
+        &command_pause,
+        &command_resume,
+        &command_update,
+        &command_mounts,
+        &command_events,
+        &command_spec,
+        &command_features,
+        &command_plan,
+        &command_check,
+        &command_egress,
 };
 const unsigned n_commands = ELEMENTSOF(commands);
 
 int command_parse(struct invocation *invocation, const struct command *command, int argc, char **argv, void *into, int min, int max,
-                  char ***ret_operands, int *ret_n, struct error *err) {
+        char ***ret_operands, int *ret_n, struct error *err) {
         char **operands;
         int n, r;
 
@@ -24,8 +40,8 @@ int command_parse(struct invocation *invocation, const struct command *command, 
         if (r < 0)
                 return r;
         if (n < min || (max >= 0 && n > max))
-                return fail(err, CODE_USAGE, EINVAL, "", "usage: sage-runtime %s [options]%s%s", command->name, *command->operands ? " " : "",
-                            command->operands);
+                return fail(err, CODE_USAGE, EINVAL, "", "usage: sage-runtime %s [options]%s%s", command->name,
+                        *command->operands ? " " : "", command->operands);
         *ret_operands = operands;
         if (ret_n)
                 *ret_n = n;
