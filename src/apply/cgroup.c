@@ -153,8 +153,9 @@ static int cannot_enable(const struct plan_cgroup *cgroup, const char *controlle
         case EACCES:
         case EPERM:
         case EROFS:
-                return fail(err, CODE_RESOURCE_LIMITS_UNSUPPORTED, errnum, field, "the %s controller of %s is not delegated to this user",
-                            controller, where);
+                return fail(err, CODE_RESOURCE_LIMITS_UNSUPPORTED, errnum, field,
+                            "the %s controller of %s is not delegated to this user (systemd: Delegate=%s in a drop-in of user@.service)",
+                            controller, where, controller);
         default:
                 return fail_errno(
                         err, CODE_RESOURCE_LIMITS_UNSUPPORTED, errnum, field, "cannot enable the %s controller in %s", controller, where);

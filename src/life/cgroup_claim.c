@@ -27,9 +27,9 @@ int cgroup_claim_open(const struct container *container, int *ret) {
         if (!claim)
                 return -ENOENT;
         fd = open(claim->path, O_PATH | O_DIRECTORY | O_CLOEXEC);
-        if (fd < 0 || (claim->has & STATUS_CGROUP_CLAIM_HAS_INODE && fstat(fd, &st) < 0))
+        if (fd < 0 || fstat(fd, &st) < 0)
                 return -errno;
-        if (claim->has & STATUS_CGROUP_CLAIM_HAS_INODE && (st.st_ino != claim->inode || !container_is_of_this_boot(container)))
+        if ((claim->has & STATUS_CGROUP_CLAIM_HAS_INODE && st.st_ino != claim->inode) || !container_is_of_this_boot(container))
                 return -ENOENT;
         *ret = take_fd(&fd);
         return 0;

@@ -283,7 +283,7 @@ int container_load_filter(struct arena *arena, const struct container *container
 bool container_is_of_this_boot(const struct container *container) {
         char boot_id[37];
 
-        return process_boot_id(boot_id) < 0 || streq(boot_id, container->status.boot_id);
+        return !container->status.boot_id || process_boot_id(boot_id) < 0 || streq(boot_id, container->status.boot_id);
 }
 
 int container_state(const struct container *container, enum oci_status *ret, int *ret_pidfd, struct error *err) {

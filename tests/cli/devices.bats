@@ -141,6 +141,22 @@ refused() {
         [ ! -e /run/sage-1 ] && [ ! -e /sage-2 ] && [ ! -e /sage-3 ]
 }
 
+@test "in a user namespace that is joined nodes are made as in one of the container's own" {
+        what userns
+        arguments sleep 100
+        create box
+        config '.linux.devices = [{path: "/dev/mine", type: "c", major: 1, minor: 5, fileMode: 384, uid: 7, gid: 8}]
+                | del(.linux.uidMappings, .linux.gidMappings)'
+        config --args '.linux.namespaces |= map(if .type == "user" then .path = $ARGS.positional[0] else . end)' \
+                "/proc/$(state box .pid)/ns/user"
+        inside "set -- /dev/mine /dev/null; $SHOW; echo x >/dev/null"
+        printed '/dev/mine character special file 1:5 600 7:8
+/dev/null character special file 1:3 666 0:0'
+        config '.linux.devices[0].uid = 1000'
+        leaves_nothing runtime create --bundle "$BUNDLE" other
+        failed 1 'linux.devices[0].uid'
+}
+
 # ---- an ordinary user ----------------------------------------------------------------------------------------------------
 
 as_user() {
