@@ -183,6 +183,7 @@ static int run_start_hooks(struct child *child, struct error *err) {
 static int become_container(struct child *child, struct error *err) {
         const struct plan_plan *plan = child->plan;
         _cleanup_close_ int slave = -1;
+        bool early;
         int r;
 
         if ((r = enter_namespaces(child, err)) < 0 ||
@@ -203,13 +204,18 @@ static int become_container(struct child *child, struct error *err) {
         if (!child->userns && (r = rlimits_set(plan->process, err)) < 0)
                 return r;
 
+        /* Until `start` somebody in a joined pid namespace who holds CAP_SYS_PTRACE has all the time he wants to take us over: of what he
+         * could do with it then, the payload could do as much. */
+        early = child->exposed && payload_may_wait(&child->payload);
+        if (early && (r = payload_drop(&child->payload, child->sync.child, err)) < 0)
+                return r;
         if ((r = sync_report(child->sync.child, REPORT_READY, -1)) < 0)
                 return fail_errno(err, CODE_LAUNCH_FAILED, -r, "", "cannot report to the runtime");
         sync_await(child->sync.child, TOKEN_GO);
         if ((r = await_start(child, err)) < 0)
                 return r;
 
-        if ((r = payload_drop(&child->payload, child->sync.child, err)) < 0 || (r = run_start_hooks(child, err)) < 0)
+        if ((!early && (r = payload_drop(&child->payload, child->sync.child, err)) < 0) || (r = run_start_hooks(child, err)) < 0)
                 return r;
         return payload_execute(&child->payload, child->sync.child, err);
 }

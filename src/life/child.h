@@ -30,6 +30,7 @@ struct child {
         bool rendezvous;                        /* hooks or network devices want the namespaces ready before anything is mounted */
         bool documented;                        /* there are hooks, for which the documents above are made */
         bool userns;                            /* there is one that is not the runtime's */
+        bool exposed;                           /* others are in its pid namespace, and no user namespace is between */
         bool unmapped;                          /* the parent writes its id maps first */
         bool new_network;
         int gate;                               /* listening socket that `start` connects to; -1: go on at once */

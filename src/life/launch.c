@@ -221,6 +221,7 @@ static int prepare_child(struct launch *l, struct error *err) {
         child->host[1] = l->result.container.dir;
         child->host[2] = l->cgroup;
         child->userns = namespaces_has(plan->namespaces, CLONE_NEWUSER);
+        child->exposed = !child->userns && namespaces_joins(plan->namespaces, CLONE_NEWPID);
         l->usher = usher_needed(plan->namespaces);
         child->unmapped = !l->usher && plan->namespaces->create & CLONE_NEWUSER;
         child->new_network = plan->namespaces->create & CLONE_NEWNET;

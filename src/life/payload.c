@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/seccomp.h>
 #include <stdio.h>
 #include <sys/personality.h>
 #include <sys/stat.h>
@@ -192,6 +193,19 @@ static void give_pipes(uint32_t uid) {
 
 bool payload_may_fork(const struct payload *payload) {
         return !payload->filter || payload->process->no_new_privileges || filter_allows(payload->filter, SYS_clone, PROCESS_SIBLING);
+}
+
+bool payload_may_wait(const struct payload *payload) {
+        static const int calls[] = { SYS_recvfrom, SYS_sendmsg, SYS_accept4, SYS_close };
+
+        if (!payload->filter || payload->process->no_new_privileges)
+                return true;
+        if (payload->plan->filter->flags & SECCOMP_FILTER_FLAG_NEW_LISTENER) /* `start` hands that over */
+                return false;
+        for (size_t i = 0; i < ELEMENTSOF(calls); i++)
+                if (!filter_allows(payload->filter, calls[i], 0))
+                        return false;
+        return true;
 }
 
 int payload_drop(struct payload *payload, int sync, struct error *err) {

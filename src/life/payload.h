@@ -51,5 +51,7 @@ int payload_execute(struct payload *payload, int sync, struct error *err);
 /* Both. */
 int payload_exec(struct payload *payload, int sync, struct error *err);
 
-/* Does a process go on being able to fork after payload_drop(), as far as the filter is concerned? */
+/* Does a process go on being able to fork after payload_drop(), as far as the filter is concerned? Or to wait at the gate of a created
+ * container, and then to go on as if it had not? */
 bool payload_may_fork(const struct payload *payload);
+bool payload_may_wait(const struct payload *payload);

@@ -66,6 +66,29 @@ USERNS='.linux.namespaces += [{type: "user"}] | .linux.uidMappings = [{container
         [ "$(state first .status)" = running ]
 }
 
+@test "what waits for start in a pid namespace of others has no more rights than its program will have" {
+        local filter pid
+        bundle sleep 100
+        create first
+        start first
+        pid=$(state first .pid)
+        config ".linux.namespaces |= map(if .type == \"pid\" then .path = \"/proc/$pid/ns/pid\" else . end)"
+        for filter in . '.process.noNewPrivileges = false' \
+                '.linux.seccomp = {defaultAction: "SCMP_ACT_ALLOW", syscalls: [{names: ["mkdir"], action: "SCMP_ACT_ERRNO"}]}'; do
+                config "$filter"
+                create box
+                [ "$(sed -n 's/^CapPrm:\t//p' "/proc/$(state box .pid)/status")" = 0000000020000420 ]
+                start box
+                [ "$(sed -n 's/^CapPrm:\t//p' "/proc/$(state box .pid)/status")" = 0000000020000420 ]
+                runtime delete --force box
+        done
+        # One that could not even wait is left until it need not.
+        config '.linux.seccomp.syscalls[0].names = ["accept4"]'
+        create box
+        start box
+        has_status box running
+}
+
 @test "a path that is no namespace, of another kind, or not there is refused by name" {
         refused() {
                 config ".linux.namespaces |= map(if .type == \"network\" then .path = \"$1\" else . end)"
