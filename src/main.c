@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <malloc.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -173,6 +174,7 @@ int main(int argc, char **argv) {
         int failure_status = 1, r;
 
         fill_standard_streams();
+        signal(SIGCHLD, SIG_DFL); /* where our caller ignores it, the kernel reaps hooks and containers, and nobody learns how they ended */
         mallopt(M_TOP_PAD, 256 << 10); /* one brk(2) for all that a launch needs; what is not used costs no memory */
         invocation.argv = arena_array(&arena, char *, (size_t)argc + 1);
         memcpy(invocation.argv, argv, sizeof *argv * (size_t)argc);

@@ -2,11 +2,16 @@
 #include "apply/credentials.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/capability.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+
+#include "apply/procfs.h"
+#include "base/fd.h"
+#include "base/str.h"
 
 #define BIT(n) (UINT64_C(1) << (n))
 
@@ -37,15 +42,30 @@ int credentials_drop_bounding(const struct plan_process *process, struct error *
         return 0;
 }
 
-/* Where setgroups(2) is denied (user_namespaces(7)), an empty list is what we cannot have and need not fail for: `check` tells that
- * supplementary groups stay. With CAP_SETGID that denial is the only EPERM there is, and without it setresgid(2) fails next. */
+/* May our groups stay because there are none, or because the user namespace denies setgroups(2) (user_namespaces(7))? A filter of an outer
+ * container answers EPERM as well, and then they must not. Where the container has no /proc to ask, the namespace is believed. */
+static bool groups_may_stay(void) {
+        _cleanup_close_ int proc = -1, fd = -1;
+        struct error ignored;
+        char text[8] = "";
+
+        if (syscall(SYS_getgroups, 0, NULL) == 0 || procfs_open(&proc, &ignored) < 0)
+                return true;
+        fd = openat(proc, "self/setgroups", O_RDONLY | O_CLOEXEC);
+        return fd < 0 || read(fd, text, sizeof text - 1) < 0 || !str_after(text, "allow");
+}
+
+/* An empty list that we cannot have is no failure where setgroups is denied: `check` tells that supplementary groups stay. */
 static int set_groups(const struct plan_process *process, struct error *err) {
+        int errnum;
+
         if (process->keep_groups || syscall(SYS_setgroups, process->n_groups, process->groups) == 0)
                 return 0;
-        if (errno == EPERM && process->n_groups == 0)
+        errnum = errno;
+        if (errnum == EPERM && process->n_groups == 0 && groups_may_stay())
                 return 0;
-        return fail_errno(err, CODE_LAUNCH_FAILED, errno, "process.user.additionalGids", "cannot set the supplementary groups%s",
-                errno == EPERM ? "; in a user namespace this takes gidMappings written by newgidmap" : "");
+        return fail_errno(err, CODE_LAUNCH_FAILED, errnum, "process.user.additionalGids", "cannot set the supplementary groups%s",
+                errnum == EPERM ? "; in a user namespace this takes gidMappings written by newgidmap" : "");
 }
 
 /* Each change of ids resets the dumpable flag to fs.suid_dumpable, which may be 1 (proc_sys_fs(5)). */

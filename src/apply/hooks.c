@@ -145,7 +145,7 @@ static int wait_for(int hook, const struct hook_context *context, int timeout) {
 static int run_one(const struct oci_hook *hook, const char *where, const struct hook_context *context, struct error *err) {
         _cleanup_close_ int input = -1, pidfd = -1;
         const pid_t self = getpid();
-        int r, status = 0;
+        int r, reaped, status = 0;
         pid_t pid;
 
         if ((r = fill_pipe(context->state, context->state_size, &input, where, err)) < 0)
@@ -161,13 +161,15 @@ static int run_one(const struct oci_hook *hook, const char *where, const struct 
         r = wait_for(pidfd, context, timeout_ms(hook));
         if (r < 0)
                 kill(-pid, SIGKILL);
-        process_reap(pidfd, &status);
+        reaped = process_reap(pidfd, &status);
         if (r == -EINTR)
                 return interruption_take(context->interruption, err);
         if (r == -ETIMEDOUT)
                 return fail(err, CODE_TIMEOUT, EIO, where, "the hook %s did not end within %d s and was killed", hook->path, hook->timeout);
         if (r == -ECHILD)
                 return fail(err, CODE_HOOK_FAILED, EIO, where, "the container's process ended, and the hook %s was killed", hook->path);
+        if (reaped < 0)
+                return fail_errno(err, CODE_HOOK_FAILED, -reaped, where, "cannot tell how the hook %s ended", hook->path);
         if (status > 128)
                 return fail(err, CODE_HOOK_FAILED, EIO, where, "the hook %s was killed by signal %d", hook->path, status - 128);
         if (status != 0)

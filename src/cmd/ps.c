@@ -86,7 +86,7 @@ static void become_ps(char **argv, int output) {
 /* What ps of the host prints with these options. ARGV[0] is "ps". */
 static int run_ps(char **argv, struct str *out, struct error *err) {
         _cleanup_close_ int in = -1, ps_end = -1, pidfd = -1;
-        int ends[2], r, status = 0;
+        int ends[2], r, reaped, status = 0;
         pid_t pid;
 
         if (pipe2(ends, O_CLOEXEC) < 0)
@@ -101,8 +101,8 @@ static int run_ps(char **argv, struct str *out, struct error *err) {
         close_fd(&ps_end);
         r = file_read_fd(in, PS_OUTPUT_MAX, out);
         close_fd(&in);
-        (void)process_reap(pidfd, &status);
-        if (r < 0)
+        reaped = process_reap(pidfd, &status);
+        if (r < 0 || (r = reaped) < 0)
                 return fail_errno(err, CODE_INTERNAL, -r, "ps", "cannot read what ps prints");
         return status ? fail(err, CODE_USAGE, EINVAL, "ps", "ps of the host failed with exit status %d", status) : 0;
 }

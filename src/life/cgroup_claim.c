@@ -74,8 +74,11 @@ int cgroup_claim_take_over(struct arena *arena, const char *root, const char *id
                 return r;
         if (status != OCI_STATUS_STOPPED)
                 return busy(claim->path, other.id, "lives", err);
-        if (cgroup_claim_open(&other, &fd) < 0) /* not its own any more */
+        r = cgroup_claim_open(&other, &fd);
+        if (r == -ENOENT) /* not its own any more */
                 return 0;
+        if (r < 0)
+                return fail_errno(err, CODE_LAUNCH_FAILED, -r, claim->path, "cannot look at the cgroup of container `%s`", other.id);
         if (rmdir(claim->path) < 0 && errno != ENOENT)
                 return busy(claim->path, other.id, "is stopped and has not been deleted, and which is not empty", err);
         claim->ours = other.status.cgroup->ours;

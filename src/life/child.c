@@ -134,6 +134,10 @@ static int enter_root(struct child *child, int *ret_slave, struct error *err) {
         return rootfs_enter(plan, root, err);
 }
 
+static int host_stays(int r, struct error *err) {
+        return fail_errno(err, CODE_LAUNCH_FAILED, -r, "", "cannot close the descriptors that lead to the host");
+}
+
 /* Close-on-exec is too late: execve(2) looks up the program and its interpreter while all descriptors are still open, and an image may have
  * made either a symlink to /proc/self/fd/N/../.., which leads to the host's tree from any directory of ours or of our caller's
  * (CVE-2024-21626). */
@@ -141,7 +145,7 @@ static int forget_host(const struct child *child, struct error *err) {
         int needed[] = { child->sync.child, child->gate, child->payload.proc, child->hook_output.out, child->hook_output.err };
         int r = fd_keep_only(child->first_kept, needed, ELEMENTSOF(needed));
 
-        return r < 0 ? fail_errno(err, CODE_LAUNCH_FAILED, -r, "", "cannot close the descriptors that lead to the host") : 0;
+        return r < 0 ? host_stays(r, err) : 0;
 }
 
 /* After `create`: sleeps until `start` connects, which then hears on this connection what the launch would have heard. */
@@ -222,6 +226,7 @@ static int become_container(struct child *child, struct error *err) {
 
 void child_main(struct child *child) {
         struct error err;
+        int r;
 
         /* Our copy of the runtime's end, or its death would go unnoticed; of the container's directory, whose lock lives as long as any
          * copy does (flock(2)); and whatever else forget_host() would keep if it lies among the preserved ones. */
@@ -231,8 +236,8 @@ void child_main(struct child *child) {
                 close_fd(&child->host[i]);
         /* Nor anything else of the host: until `start` we wait where others may be, in a pod's pid namespace, and whoever has
          * CAP_SYS_PTRACE there may look through /proc/PID/fd whatever our dumpable flag says. */
-        fd_keep_only(child->first_kept, child->kept, child->n_kept);
-        if (become_container(child, &err) < 0)
+        r = fd_keep_only(child->first_kept, child->kept, child->n_kept);
+        if ((r < 0 ? host_stays(r, &err) : become_container(child, &err)) < 0)
                 sync_report_error(child->sync.child, &err);
         _exit(1);
 }

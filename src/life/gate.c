@@ -36,10 +36,19 @@ int gate_ready(int dir, struct error *err) {
         return 0;
 }
 
-enum gate gate_state(int dir) {
-        if (faccessat(dir, waiting, F_OK, 0) == 0)
-                return GATE_WAITING;
-        return faccessat(dir, making, F_OK, 0) == 0 ? GATE_MAKING : GATE_NONE;
+int gate_state(int dir, enum gate *ret) {
+        static const struct { enum gate gate; const char *name; } gates[] = { { GATE_WAITING, waiting }, { GATE_MAKING, making } };
+
+        for (size_t i = 0; i < sizeof gates / sizeof *gates; i++) {
+                if (faccessat(dir, gates[i].name, F_OK, 0) == 0) {
+                        *ret = gates[i].gate;
+                        return 0;
+                }
+                if (errno != ENOENT)
+                        return -errno;
+        }
+        *ret = GATE_NONE;
+        return 0;
 }
 
 int gate_connect(int dir, int *ret, struct error *err) {

@@ -14,6 +14,6 @@ enum gate { GATE_NONE, GATE_MAKING, GATE_WAITING };
 int gate_open(int dir, int *ret, struct error *err);
 /* From now on the container is "created". */
 int gate_ready(int dir, struct error *err);
-enum gate gate_state(int dir);
+int gate_state(int dir, enum gate *ret);
 /* Takes the gate away and connects: exactly one `start` gets through. */
 int gate_connect(int dir, int *ret, struct error *err);

@@ -97,7 +97,8 @@ static int bear(struct join *j, struct error *err) {
 
         if (pid == -EAGAIN) {
                 /* We are the one more process that the container's limit has room for. Outside we are not in the way. */
-                sync_report_born(j->sync.child, pid);
+                if (sync_report_born(j->sync.child, pid) < 0)
+                        _exit(255);
                 sync_await(j->sync.child, TOKEN_AGAIN);
                 pid = process_sibling();
         }
@@ -105,7 +106,8 @@ static int bear(struct join *j, struct error *err) {
                 return fail_errno(err, pid == -EAGAIN ? CODE_RESOURCE_EXHAUSTED : CODE_LAUNCH_FAILED, -pid, "", "cannot make a process in the container");
         if (pid > 0)
                 _exit(0);
-        sync_report_born(j->sync.child, 0);
+        if (sync_report_born(j->sync.child, 0) < 0)
+                _exit(255); /* the runtime would wait for this word, and we for its answer */
         return 0;
 }
 
@@ -126,8 +128,8 @@ static int become_command(struct join *j, struct error *err) {
         close_fd(&slave);
 
         /* For rlimits the runtime outside may need to help; it also says when everything of its own is done. */
-        if (!j->usher)
-                (void)sync_report(j->sync.child, REPORT_READY, -1);
+        if (!j->usher && sync_report(j->sync.child, REPORT_READY, -1) < 0)
+                _exit(255);
         sync_await(j->sync.child, TOKEN_GO);
         return j->usher ? payload_execute(&j->payload, j->sync.child, err) : payload_exec(&j->payload, j->sync.child, err);
 }
@@ -206,8 +208,7 @@ static int change_places(struct join *j, struct joined *joined, struct dialogue 
                 return fail(err, CODE_RESOURCE_EXHAUSTED, EAGAIN, "", "the limit on processes is reached: no child can be made");
         if ((r = cgroup_open_current(&own)) < 0 || (r = cgroup_move(own, joined->pid)) < 0)
                 return fail_errno(err, CODE_LAUNCH_FAILED, -r, "linux.resources.pids.limit", "cannot make room for the process within the limit");
-        sync_tell(j->sync.runtime, TOKEN_AGAIN, 0);
-        if ((r = dialogue_until(dialogue, REPORT_BORN, err)) < 0)
+        if ((r = sync_tell(j->sync.runtime, TOKEN_AGAIN, 0, err)) < 0 || (r = dialogue_until(dialogue, REPORT_BORN, err)) < 0)
                 return r;
         r = cgroup_move(j->cgroup, dialogue->born);
         return r < 0 ? fail_errno(err, CODE_LAUNCH_FAILED, -r, "", "cannot move the process into the container's cgroup") : 0;
@@ -249,7 +250,8 @@ static int see_off(struct join *j, struct joined *joined, struct dialogue *dialo
             (r = pid_file_write(j->request->pid_file, joined->pid, err)) < 0)
                 return r;
         log_debug("%s: process %d has joined", j->container->id, joined->pid);
-        sync_tell(j->sync.runtime, TOKEN_GO, 0);
+        if ((r = sync_tell(j->sync.runtime, TOKEN_GO, 0, err)) < 0)
+                return r;
         return dialogue_until(dialogue, REPORT_GONE, err);
 }
 

@@ -259,8 +259,7 @@ static int write_maps(struct launch *l, struct error *err) {
         if (r < 0)
                 return r;
         log_debug("%s: id maps are written", l->plan->id);
-        sync_tell(l->child.sync.runtime, TOKEN_MAPPED, 0);
-        return 0;
+        return sync_tell(l->child.sync.runtime, TOKEN_MAPPED, 0, err);
 }
 
 /* From the usher to the process that it makes. */
@@ -354,8 +353,7 @@ static int serve_namespaces(struct launch *l, struct error *err) {
         if (r < 0 || (l->plan->n_net_devices && (r = net_devices_move(l->plan, l->result.pid, err)) < 0) ||
             (l->child.documented && (r = run_outer_hooks(l, err)) < 0))
                 return r;
-        sync_tell(l->child.sync.runtime, TOKEN_HOOKED, l->result.pid);
-        return 0;
+        return sync_tell(l->child.sync.runtime, TOKEN_HOOKED, l->result.pid, err);
 }
 
 static int send_pidfd(const struct launch *l, struct error *err) {
@@ -428,12 +426,10 @@ static int go(struct launch *l, struct error *err) {
         if (l->request->wait_for_start) {
                 if ((r = gate_ready(c->dir, err)) < 0)
                         return r;
-                sync_tell(l->child.sync.runtime, TOKEN_GO, 0);
-                return 0;
+                return sync_tell(l->child.sync.runtime, TOKEN_GO, 0, err);
         }
         container_unlock(c); /* startContainer and poststart hooks may take long, and kill and delete must get through */
-        sync_tell(l->child.sync.runtime, TOKEN_GO, 0);
-        if ((r = dialogue_until(&l->dialogue, REPORT_GONE, err)) < 0)
+        if ((r = sync_tell(l->child.sync.runtime, TOKEN_GO, 0, err)) < 0 || (r = dialogue_until(&l->dialogue, REPORT_GONE, err)) < 0)
                 return r;
         log_debug("%s: the program runs", c->id);
         l->hooked = l->plan->hooks; /* it was there, whatever comes now */

@@ -28,13 +28,24 @@ static int kill_init(const struct container *container, struct error *err) {
         return r < 0 ? fail_errno(err, CODE_LOST, -r, container->id, "the container's process %d does not die", container->status.init->pid) : 0;
 }
 
+/* The cgroup that is ours; *ret_fd stays -1 where there is none, or not any more. One that cannot be looked at may be. */
+static int open_cgroup(const struct container *container, int *ret_fd, struct error *err) {
+        int r = cgroup_claim_open(container, ret_fd);
+
+        if (r == 0 || r == -ENOENT)
+                return 0;
+        return fail_errno(err, CODE_RELEASE_FAILED, -r, container->status.cgroup->path, "cannot look at the container's cgroup");
+}
+
 /* A cgroup that was there before us may hold others' processes: there the death of init has to do. */
 static int kill_cgroup(const struct container *container, struct error *err) {
         _cleanup_close_ int fd = -1;
+        int r;
 
-        if (!container->status.cgroup || container->status.cgroup->ours == 0 || cgroup_claim_open(container, &fd) < 0)
+        if (!container->status.cgroup || container->status.cgroup->ours == 0)
                 return 0;
-        return cgroup_kill(fd, err);
+        r = open_cgroup(container, &fd, err);
+        return r < 0 || fd < 0 ? r : cgroup_kill(fd, err);
 }
 
 int release_kill(const struct container *container, struct error *err) {
@@ -51,7 +62,9 @@ static int release_cgroup(const struct container *container, struct error *err) 
 
         if (!claim || claim->ours == 0)
                 return 0;
-        if (cgroup_claim_open(container, &fd) < 0)
+        if ((r = open_cgroup(container, &fd, err)) < 0)
+                return r;
+        if (fd < 0)
                 return access(claim->path, F_OK) == 0 ? 0 : cgroup_remove(claim->path, claim->ours, err);
         /* Mostly init was the last one, and its cgroup has none below: then this is all. A busy one is killed first. */
         if (claim->ours == 1 && rmdir(claim->path) == 0)

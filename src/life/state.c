@@ -204,9 +204,10 @@ int container_open_unread(const char *root, const char *id, enum container_lock 
 }
 
 /* A directory without a status is being made or being deleted, or its runtime was killed at that. Whoever holds the lock knows that it is
- * the last; for others the moment may pass, so that nobody hears of a container that is "creating" when it is on its way out. */
+ * the last; for others the moment may pass, so that nobody hears of a container that is "creating" when it is on its way out. What keeps us
+ * from a status that may be there must not pass for none: whoever deletes would leave behind what the container holds. */
 static bool has_status(const struct container *c, enum container_lock how) {
-        for (int tries = 0; faccessat(c->dir, "status.json", F_OK, 0) < 0; tries++) {
+        for (int tries = 0; faccessat(c->dir, "status.json", F_OK, 0) < 0 && errno == ENOENT; tries++) {
                 if (how != CONTAINER_UNLOCKED || tries == 20 || is_deleted(c))
                         return false;
                 usleep(500);
@@ -290,6 +291,7 @@ int container_state(const struct container *container, enum oci_status *ret, int
         const struct status_process_claim *init = container->status.init;
         _cleanup_close_ int pidfd = -1;
         char boot_id[37];
+        enum gate gate;
         int r;
 
         if (ret_pidfd)
@@ -303,7 +305,12 @@ int container_state(const struct container *container, enum oci_status *ret, int
         r = streq(boot_id, container->status.boot_id) ? process_open(init->pid, init->start_time, &pidfd) : -ESRCH;
         if (r < 0 && r != -ESRCH)
                 return fail_errno(err, CODE_INTERNAL, -r, container->id, "cannot look at the container's process");
-        *ret = r == -ESRCH ? OCI_STATUS_STOPPED : status_of_gate[gate_state(container->dir)];
+        *ret = OCI_STATUS_STOPPED;
+        if (r == 0) {
+                if ((r = gate_state(container->dir, &gate)) < 0)
+                        return fail_errno(err, CODE_INTERNAL, -r, container->id, "cannot see whether the container waits for start");
+                *ret = status_of_gate[gate];
+        }
         if (*ret == OCI_STATUS_RUNNING && container->status.cgroup && cgroup_frozen(container->status.cgroup->path))
                 *ret = OCI_STATUS_PAUSED;
         if (ret_pidfd)

@@ -26,10 +26,12 @@ void sync_close(struct sync *sync) {
         close_fd(&sync->child);
 }
 
-void sync_tell(int runtime, enum token token, pid_t pid) {
+int sync_tell(int runtime, enum token token, pid_t pid, struct error *err) {
         struct tell message = { .token = token, .pid = pid };
 
-        (void)!send(runtime, &message, sizeof message, MSG_NOSIGNAL);
+        if (send(runtime, &message, sizeof message, MSG_NOSIGNAL) >= 0 || errno == EPIPE || errno == ECONNRESET)
+                return 0;
+        return fail_errno(err, CODE_LAUNCH_FAILED, errno, "", "cannot tell the child to go on");
 }
 
 pid_t sync_await(int child, enum token token) {

@@ -37,7 +37,7 @@ void sync_close(struct sync *sync);
 #define _cleanup_sync_ __attribute__((cleanup(sync_close)))
 
 /* The runtime's side. A child that is gone already is no failure here: its last report says why. */
-void sync_tell(int runtime, enum token token, pid_t pid);
+int sync_tell(int runtime, enum token token, pid_t pid, struct error *err);
 /* Of what is sent from now on sync_hear() can tell who sent it. */
 int sync_ask_pids(int runtime, struct error *err);
 /* Waits for the next report. ret_fd: the descriptor it carried, or -1. ret_pid: of REPORT_BORN, the pid of who sent it, as the kernel has it,

@@ -41,7 +41,8 @@ static int lead(struct child *child, int cgroup, struct error *err) {
                 return r;
         pid = process_clone(flags | CLONE_PARENT, cgroup, &ignored);
         if (pid == 0) {
-                sync_report_born(child->sync.child, 0);
+                if (sync_report_born(child->sync.child, 0) < 0)
+                        _exit(1); /* the runtime would wait for this word, and we for its answer */
                 child_main(child);
         }
         if (pid == -EAGAIN)

@@ -254,3 +254,27 @@ deleted_meanwhile() {
         succeeded
         said 'hooks.poststop: not run'
 }
+
+# deaf CMD...: CMD as a caller starts it who never wants to hear of his children (signal(7): the kernel reaps them for him).
+deaf() {
+        detached timeout 20 python3 -c 'import os, signal, sys
+signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+os.execv(sys.argv[1], sys.argv[1:])' "$SAGE_RUNTIME" --root "$ROOT" "$@"
+}
+
+@test "whoever ignores SIGCHLD gets exit statuses all the same, and hooks that fail count" {
+        bundle sh -c 'exit 7'
+        deaf run --bundle "$BUNDLE" box
+        [ "$status" -eq 7 ]
+        config '.hooks.createRuntime = [{path: "/bin/false"}]'
+        leaves_nothing deaf run --bundle "$BUNDLE" box
+        deaf run --bundle "$BUNDLE" box
+        failed 1 'hooks.createRuntime[0]' 'status 1'
+        bundle sleep 100
+        create box
+        start box
+        deaf exec box sh -c 'exit 7'
+        [ "$status" -eq 7 ]
+        deaf ps box -e
+        succeeded
+}

@@ -1,33 +1,38 @@
 # Whatever moment the runtime dies at, and whatever system call fails, delete --force has nothing left to look for.
 load attack
 
-# killed_everywhere [COMMAND]...: security/kill_at_every_call with $BUNDLE, where those commands take an usher.
-killed_everywhere() {
-        local program=$BATS_RUN_TMPDIR/kill_at_every_call
-        [ -x "$program" ] || "${CC:-cc}" -std=gnu17 -Wall -Wextra -Wno-missing-field-initializers -Werror -O1 -o "$program" "$SAGE_TESTS/security/kill_at_every_call.c"
-        detached timeout 90 "$program" "$SAGE_RUNTIME" "$ROOT" "$BUNDLE" "$@"
+# at_every_call NAME [ARGUMENT]...: security/NAME_at_every_call with $BUNDLE. With groups to lose, so that it shows when they are not.
+at_every_call() {
+        local program=$BATS_RUN_TMPDIR/$1_at_every_call
+        [ -x "$program" ] || "${CC:-cc}" -std=gnu17 -Wall -Wextra -Wno-missing-field-initializers -Werror -O1 -o "$program" \
+                "$SAGE_TESTS/security/$1_at_every_call.c" -lseccomp
+        detached setpriv --groups 0,5 timeout 150 "$program" "$SAGE_RUNTIME" "$ROOT" "$BUNDLE" "${@:2}"
         succeeded
+}
+
+everything() {
+        config '[{path: "/bin/true"}] as $hook | .hooks = {prestart: $hook, createRuntime: $hook, createContainer: $hook,
+                        startContainer: $hook, poststart: $hook, poststop: $hook}
+                | .linux.namespaces += [{type: "user"}] | .linux.uidMappings = [{containerID: 0, hostID: 0, size: 65536}]
+                | .linux.gidMappings = .linux.uidMappings'
 }
 
 # AddressSanitizer has seven times as many calls of its own to be killed at.
 # bats test_tags=bare
 @test "killed before any of its system calls, a command leaves nothing that delete --force does not take" {
         bundle sleep 100
-        killed_everywhere
+        at_every_call kill
 }
 
 # bats test_tags=bare
 @test "the same with hooks of every kind and a user namespace" {
         bundle sleep 100
-        config '[{path: "/bin/true"}] as $hook | .hooks = {prestart: $hook, createRuntime: $hook, createContainer: $hook,
-                        startContainer: $hook, poststart: $hook, poststop: $hook}
-                | .linux.namespaces += [{type: "user"}] | .linux.uidMappings = [{containerID: 0, hostID: 0, size: 65536}]
-                | .linux.gidMappings = .linux.uidMappings'
-        killed_everywhere
+        everything
+        at_every_call kill
 }
 
 # bats test_tags=bare
-@test "the same with the user namespace and the network of another container" {
+@test "killed, or any call failing, with the user namespace and the network of another container" {
         local pid
         bundle sleep 100
         config '.linux.namespaces += [{type: "user"}] | .linux.uidMappings = [{containerID: 0, hostID: 0, size: 65536}] | .linux.gidMappings = .linux.uidMappings'
@@ -39,12 +44,13 @@ killed_everywhere() {
         config "del(.linux.uidMappings, .linux.gidMappings) | .linux.namespaces |= map(
                 if .type == \"user\" then .path = \"/proc/$pid/ns/user\" elif .type == \"network\" then .path = \"/proc/$pid/ns/net\" else . end)"
         # The first child is the one that looks at the maps.
-        EARLIER=1 killed_everywhere create run
+        EARLIER=1 at_every_call kill create run
+        EARLIER=1 at_every_call fail 1 create run
         kill "$pid"
 }
 
 # bats test_tags=bare
-@test "the same with a new user namespace, clocks and the network of another" {
+@test "killed, or any call failing, with a new user namespace, clocks and the network of another" {
         local pid
         bundle sleep 100
         unshare --net sleep 100 3>&- &
@@ -53,13 +59,33 @@ killed_everywhere() {
         config '.linux.namespaces += [{type: "user"}, {type: "time"}] | .linux.uidMappings = [{containerID: 0, hostID: 0, size: 65536}]
                 | .linux.gidMappings = .linux.uidMappings | .linux.timeOffsets = {boottime: {secs: 10}}'
         config ".linux.namespaces |= map(if .type == \"network\" then .path = \"/proc/$pid/ns/net\" else . end)"
-        killed_everywhere create run
+        at_every_call kill create run
+        at_every_call fail 1 create run
         kill "$pid"
 }
 
 # bats test_tags=bare
-@test "the same in a container whose processes may trace others" {
+@test "when any system call fails, a command says so and leaves nothing, or does without for a reason" {
+        bundle sleep 100
+        at_every_call fail 3
+}
+
+# bats test_tags=bare
+@test "the same with hooks of every kind, a user namespace, a filter, a sysctl, and mounts of many kinds" {
+        bundle sleep 100
+        everything
+        mkdir -p "$BUNDLE/rootfs/b" "$BUNDLE/rootfs/etc/x/y"
+        config '.linux.seccomp = {defaultAction: "SCMP_ACT_ALLOW", syscalls: [{names: ["chroot"], action: "SCMP_ACT_ERRNO"}]}
+                | .linux.sysctl = {"net.ipv4.ip_forward": "1"} | .process.oomScoreAdj = 100
+                | .mounts += [{destination: "/b", type: "bind", source: "/etc", options: ["rbind", "rro", "rslave"]},
+                        {destination: "/etc/x", type: "tmpfs", source: "tmpfs", options: ["tmpcopyup", "ro"]}]'
+        at_every_call fail 1
+}
+
+# bats test_tags=bare
+@test "the same in a container whose processes may trace others: killed, or any call failing" {
         bundle sleep 100
         config '.process.capabilities |= map_values(. + ["CAP_SYS_PTRACE"])'
-        killed_everywhere exec
+        at_every_call kill exec
+        at_every_call fail 1 exec
 }

@@ -1,234 +1,24 @@
-/* kill_at_every_call RUNTIME ROOT BUNDLE [USHER]...: kills the runtime with SIGKILL before each of the system calls that create, run, start, exec and
- * delete make, one after the other. After each, `list` must succeed, and `delete --force` must leave nothing: no state, no cgroup, no
- * mount, no process. The same for the process that create, run and exec make in the container, up to its program's exec, and, where that is
- * an usher (the USHERs are among create, run and exec), for the one that it makes: there the runtime must also end by itself, and leave
- * nothing where it says that it failed. Prints TAP. EARLIER in the environment: how many processes create and run make and end before that.
- *
- * Needs ptrace(2), root, a cgroup v2 view, an empty --root, and a bundle whose program waits. Only the runtime itself is traced: its child
- * goes on as fast as it can, as it does when somebody kills the runtime. */
+/* kill_at_every_call RUNTIME ROOT BUNDLE [USHER]...: kills the runtime with SIGKILL before each of the system calls that create, run, start,
+ * exec, kill and delete make, one after the other. After each, `list` must succeed, and `delete --force` must leave nothing: no state, no
+ * cgroup, no mount, no process. The same for the process that create, run and exec make in the container, up to its program's exec: there
+ * the runtime must also end by itself, and leave nothing where it says that it failed. Or, with USHERs (among create, run and exec), these
+ * commands, whose child is an usher, and what that makes. Prints TAP. calls.h says what it needs. */
 #define _GNU_SOURCE
-#include <dirent.h>
-#include <errno.h>
-#include <fcntl.h>
-#include <signal.h>
-#include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/prctl.h>
-#include <sys/ptrace.h>
-#include <sys/wait.h>
-#include <time.h>
-#include <unistd.h>
+#include "calls.h"
 
-#define ID "killed"
-
-enum { FAILURES_MAX = 20, PATIENCE_MS = 10000 };
-
-static const char *runtime, *root, *bundle;
-static int failures, earlier;
-
-/* What a command needs to be there before, and itself. NULL: ends the list. */
-static const struct command {
-        const char *name, *before[6], *words[6];
-        int generation; /* 0: the runtime is killed, 1: its child, 2: what that makes */
-} commands[] = {
-        { "create", { NULL }, { "create", "--bundle", "", ID, NULL } },
-        { "run", { NULL }, { "run", "--detach", "--bundle", "", ID, NULL } },
-        { "start", { "create", "--bundle", "", ID, NULL }, { "start", ID, NULL } },
-        { "exec", { "run", "--detach", "--bundle", "", ID, NULL }, { "exec", ID, "true", NULL } },
-        { "delete", { "create", "--bundle", "", ID, NULL }, { "delete", "--force", ID, NULL } },
-        { "the child of create", { NULL }, { "create", "--bundle", "", ID, NULL }, 1 },
-        { "the child of run", { NULL }, { "run", "--detach", "--bundle", "", ID, NULL }, 1 },
-        { "the child of exec", { "run", "--detach", "--bundle", "", ID, NULL }, { "exec", "--detach", ID, "true", NULL }, 1 },
-        { "what an usher of create made", { NULL }, { "create", "--bundle", "", ID, NULL }, 2 },
-        { "what an usher of run made", { NULL }, { "run", "--detach", "--bundle", "", ID, NULL }, 2 },
-        { "what an usher of exec made", { "run", "--detach", "--bundle", "", ID, NULL }, { "exec", "--detach", ID, "true", NULL }, 2 },
-};
-
-static void not_here(const char *why) {
-        printf("1..0 # SKIP %s: %s\n", why, strerror(errno));
-        exit(77);
-}
-
-/* In a new process: becomes the runtime, "" in WORDS standing for the bundle. */
-__attribute__((noreturn))
-static void become(const char *const *words, bool traced) {
-        const char *argv[10] = { runtime, "--root", root };
-        int null = open("/dev/null", O_RDWR | O_CLOEXEC);
-
-        for (int n = 3; *words; words++)
-                argv[n++] = **words ? *words : bundle;
-        dup2(null, 0);
-        dup2(null, 1);
-        if (!getenv("SHOW"))
-                dup2(null, 2);
-        if (traced && ptrace(PTRACE_TRACEME, 0, NULL, NULL) < 0)
-                _exit(126);
-        execv(runtime, (char *const *)argv);
-        _exit(127);
-}
-
-static void pause_ms(int ms) {
-        nanosleep(&(struct timespec){ .tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000L }, NULL);
-}
-
-/* Its exit status, or -1 after PATIENCE_MS. Reaps what others left as well: a pid namespace does not end before all in it are reaped, and
- * the orphans of an exec are our children. */
-static int status_of(pid_t pid) {
-        pid_t ended;
-        int status;
-
-        for (int ms = 0; ms < PATIENCE_MS; ms += ms < 20 ? 1 : 10) {
-                while ((ended = waitpid(-1, &status, WNOHANG)) > 0 && ended != pid)
-                        ;
-                if (ended == pid)
-                        return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-                pause_ms(ms < 20 ? 1 : 10);
-        }
-        kill(pid, SIGKILL);
-        waitpid(pid, &status, 0);
-        return -1;
-}
-
-static int run(const char *const *words) {
-        pid_t pid = fork();
-
-        if (pid == 0)
-                become(words, false);
-        return status_of(pid);
-}
-
-/* Starts the command, stopped at its exec. */
-static pid_t start_traced(const char *const *words) {
-        pid_t pid = fork();
-        int status;
-
-        if (pid == 0)
-                become(words, true);
-        if (waitpid(pid, &status, 0) != pid || !WIFSTOPPED(status))
-                not_here("cannot trace");
-        ptrace(PTRACE_SETOPTIONS, pid, NULL, PTRACE_O_TRACESYSGOOD | PTRACE_O_TRACEEXEC | PTRACE_O_TRACEFORK | PTRACE_O_TRACECLONE | PTRACE_O_EXITKILL);
-        return pid;
-}
-
-static bool is_event(int status, int event) {
-        return status >> 8 == (SIGTRAP | event << 8);
-}
-
-/* Lets TRACED go on, untraced, once it has made a process after SKIP others, and returns that one, stopped. -1: it made none,
- * or, UNTIL_EXEC, became another program before. */
-static pid_t child_of(pid_t traced, int skip, bool until_exec) {
-        unsigned long child;
-        int status, deliver = 0;
-
-        for (;;) {
-                if (ptrace(PTRACE_CONT, traced, NULL, deliver) < 0 || waitpid(traced, &status, 0) != traced || !WIFSTOPPED(status))
-                        return -1;
-                if (is_event(status, PTRACE_EVENT_FORK) || is_event(status, PTRACE_EVENT_CLONE)) {
-                        ptrace(PTRACE_GETEVENTMSG, traced, NULL, &child);
-                        waitpid((pid_t)child, &status, __WALL);
-                        if (skip-- == 0)
-                                break;
-                        ptrace(PTRACE_DETACH, (pid_t)child, NULL, NULL);
-                        deliver = 0;
-                        continue;
-                }
-                if (until_exec && is_event(status, PTRACE_EVENT_EXEC)) {
-                        ptrace(PTRACE_DETACH, traced, NULL, NULL);
-                        return -1;
-                }
-                deliver = WSTOPSIG(status) == SIGTRAP ? 0 : WSTOPSIG(status);
-        }
-        ptrace(PTRACE_DETACH, traced, NULL, NULL);
-        return (pid_t)child;
-}
-
-/* Waits until PID stops. False: it ended, or sleeps: a created container at its gate. */
-static bool stops(pid_t pid, bool may_sleep, int *ret_status) {
-        pid_t stopped;
-
-        if (!may_sleep)
-                return waitpid(pid, ret_status, __WALL) == pid && WIFSTOPPED(*ret_status);
-        for (int tries = 0; (stopped = waitpid(pid, ret_status, __WALL | WNOHANG)) == 0 && tries < 20000; tries++)
-                nanosleep(&(struct timespec){ .tv_nsec = 20000 }, NULL);
-        return stopped == pid && WIFSTOPPED(*ret_status);
-}
-
-/* Lets PID go on to its system call number N, counted from 1, and kills it there. False: it ended before, or executed its program. */
 static bool killed_before(pid_t pid, int n, bool until_exec) {
-        bool entry = true; /* stops come before and after a call, in turns */
-        int calls = 0, status, deliver = 0;
+        bool in_main;
 
-        for (;;) {
-                if (ptrace(PTRACE_SYSCALL, pid, NULL, deliver) < 0 || !stops(pid, until_exec, &status))
-                        return false;
-                deliver = 0;
-                if (until_exec && is_event(status, PTRACE_EVENT_EXEC)) {
-                        ptrace(PTRACE_DETACH, pid, NULL, NULL);
-                        return false;
-                }
-                if (is_event(status, PTRACE_EVENT_FORK) || is_event(status, PTRACE_EVENT_CLONE)) { /* its children are none of ours */
-                        unsigned long child;
-
-                        ptrace(PTRACE_GETEVENTMSG, pid, NULL, &child);
-                        waitpid((pid_t)child, &status, __WALL);
-                        ptrace(PTRACE_DETACH, (pid_t)child, NULL, NULL);
-                } else if (WSTOPSIG(status) == (SIGTRAP | 0x80)) {
-                        if (entry && ++calls == n)
-                                break;
-                        entry = !entry;
-                } else if (WSTOPSIG(status) != SIGTRAP)
-                        deliver = WSTOPSIG(status);
-        }
+        if (!reaches(pid, n, until_exec, &in_main))
+                return false;
         kill(pid, SIGKILL);
-        waitpid(pid, &status, __WALL);
+        waitpid(pid, NULL, __WALL);
         return true;
 }
 
 static void complain(const char *command, int n, const char *what, const char *detail) {
         if (failures++ < FAILURES_MAX)
                 printf("# %s killed before call %d: %s%s\n", command, n, what, detail);
-}
-
-static int mounts(void) {
-        FILE *file = fopen("/proc/self/mountinfo", "re");
-        int c, lines = 0;
-
-        while (file && (c = getc(file)) != EOF)
-                lines += c == '\n';
-        if (file)
-                fclose(file);
-        return lines;
-}
-
-static bool is_empty(const char *path) {
-        DIR *dir = opendir(path);
-        int n = 0;
-
-        while (dir && readdir(dir))
-                n++;
-        if (dir)
-                closedir(dir);
-        return n <= 2;
-}
-
-/* Whatever lost its parent is our child (PR_SET_CHILD_SUBREAPER): all of them have to end by themselves. */
-static bool nobody_is_left(char *name, size_t size) {
-        siginfo_t info;
-
-        for (int ms = 0; ms < 1000; ms++) {
-                while (waitpid(-1, NULL, WNOHANG) > 0)
-                        ;
-                if (waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) < 0 && errno == ECHILD)
-                        return true;
-                pause_ms(1);
-        }
-        snprintf(name, size, "pgrep -lP %d >&2; pkill -KILL -P %d", getpid(), getpid());
-        (void)!system(name);
-        while (waitpid(-1, NULL, 0) > 0)
-                ;
-        return false;
 }
 
 static void check(const char *command, int n, int mounts_before) {
@@ -252,14 +42,9 @@ static void check(const char *command, int n, int mounts_before) {
 
 /* The child of the command in its place. An exec that fails leaves its container. */
 static bool child_killed_before(const struct command *command, int n) {
-        pid_t pid = start_traced(command->words), child = child_of(pid, command->words[0][0] == 'e' ? 0 : earlier, false);
-        bool killed;
-        int status;
-
-        if (command->generation == 2 && child > 0)
-                child = child_of(child, 0, true);
-        killed = child > 0 && killed_before(child, n, true);
-        status = status_of(pid);
+        pid_t runtime_pid, child = start_generation(command, &runtime_pid);
+        bool killed = child > 0 && killed_before(child, n, true);
+        int status = status_of(runtime_pid);
 
         if (status < 0)
                 complain(command->name, n, "the runtime does not notice", "");
@@ -285,35 +70,23 @@ static int kill_everywhere(const struct command *command) {
         }
 }
 
-static bool is_among(const char *word, char *const *words) {
-        while (*words && strcmp(word, *words) != 0)
-                words++;
-        return *words;
-}
-
 int main(int argc, char **argv) {
         const int n = sizeof commands / sizeof *commands;
         int failed = 0, number = 0;
 
         if (argc < 4)
                 return 2;
-        runtime = argv[1];
-        root = argv[2];
-        bundle = argv[3];
-        earlier = getenv("EARLIER") ? atoi(getenv("EARLIER")) : 0;
-        if (prctl(PR_SET_CHILD_SUBREAPER, 1) < 0 || geteuid() != 0 || access("/sys/fs/cgroup/cgroup.procs", W_OK) < 0)
-                not_here("needs root and a cgroup v2 view");
-        setvbuf(stdout, NULL, _IOLBF, 0);
-        printf("1..%d\n", n - 3 + argc - 4);
+        set_up(argv);
+        print_plan(argv + 4);
         for (int i = 0; i < n; i++) {
                 int calls;
 
-                if (commands[i].generation == 2 && !is_among(commands[i].words[0], argv + 4))
+                if (!is_wanted(&commands[i], argv + 4))
                         continue;
                 failures = 0;
                 calls = kill_everywhere(&commands[i]);
                 printf("%sok %d - %s, killed before each of its %d system calls, leaves nothing that delete --force does not take\n",
-                       failures ? "not " : "", ++number, commands[i].name, calls);
+                        failures ? "not " : "", ++number, commands[i].name, calls);
                 failed |= failures > 0 || calls < (commands[i].generation ? 4 : 20);
         }
         return failed;

@@ -54,13 +54,26 @@ static void an_error_is_heard_although_a_token_was_left_unread(void **state) {
         (void)state;
 
         assert_int_equal(sync_open(&sync, &err), 0);
-        sync_tell(sync.runtime, TOKEN_GO, 0);
+        assert_int_equal(sync_tell(sync.runtime, TOKEN_GO, 0, &err), 0);
         reports_a_failure(sync.child);
         close(sync.child);
         d = (struct dialogue){ .socket = sync.runtime, .console = -1 };
         assert_int_equal(dialogue_until(&d, REPORT_READY, &err), -ENOENT);
         assert_string_equal(err.text, "no such place");
         close(sync.runtime);
+}
+
+/* It would wait for the token for ever, and the runtime for what comes after. */
+static void a_token_that_cannot_be_sent_is_an_error_but_to_a_child_that_is_gone(void **state) {
+        struct sync sync;
+        struct error err;
+        (void)state;
+
+        assert_int_equal(sync_open(&sync, &err), 0);
+        close(sync.child);
+        assert_int_equal(sync_tell(sync.runtime, TOKEN_GO, 0, &err), 0);
+        close(sync.runtime);
+        assert_int_equal(sync_tell(sync.runtime, TOKEN_GO, 0, &err), -EBADF);
 }
 
 static void hands_over_a_console_and_executes(int socket) {
@@ -82,7 +95,7 @@ static void end_of_file_behind_exec_means_that_the_program_runs(void **state) {
         assert_int_equal(dialogue_until(&d, REPORT_READY, &err), 0);
         assert_true(d.console >= 0);
         assert_true(fcntl(d.console, F_GETFD) & FD_CLOEXEC);
-        sync_tell(d.socket, TOKEN_GO, 0);
+        assert_int_equal(sync_tell(d.socket, TOKEN_GO, 0, &err), 0);
         assert_int_equal(dialogue_until(&d, REPORT_GONE, &err), 0);
         process_reap(pidfd, &status);
         close(d.console);
@@ -127,6 +140,7 @@ int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(an_error_crosses_as_it_is),
                 cmocka_unit_test(an_error_is_heard_although_a_token_was_left_unread),
+                cmocka_unit_test(a_token_that_cannot_be_sent_is_an_error_but_to_a_child_that_is_gone),
                 cmocka_unit_test(end_of_file_behind_exec_means_that_the_program_runs),
                 cmocka_unit_test(a_child_that_ends_without_a_word_is_a_failure),
                 cmocka_unit_test(a_child_ends_itself_when_the_runtime_is_gone),
