@@ -142,7 +142,8 @@ static int wait_for(int hook, const struct hook_context *context, int timeout) {
         return fds[0].revents ? 0 : fds[1].revents ? -ECHILD : -EINTR;
 }
 
-static int run_one(const struct oci_hook *hook, const char *where, const struct hook_context *context, struct error *err) {
+/* what: the words that runc has for a hook that fails, which people look for in their logs. */
+static int run_one(const struct oci_hook *hook, const char *what, const char *where, const struct hook_context *context, struct error *err) {
         _cleanup_close_ int input = -1, pidfd = -1;
         const pid_t self = getpid();
         int r, reaped, status = 0;
@@ -165,29 +166,32 @@ static int run_one(const struct oci_hook *hook, const char *where, const struct 
         if (r == -EINTR)
                 return interruption_take(context->interruption, err);
         if (r == -ETIMEDOUT)
-                return fail(err, CODE_TIMEOUT, EIO, where, "the hook %s did not end within %d s and was killed", hook->path, hook->timeout);
+                return fail(err, CODE_TIMEOUT, EIO, where, "%s: %s did not end within %d s and was killed", what, hook->path, hook->timeout);
         if (r == -ECHILD)
-                return fail(err, CODE_HOOK_FAILED, EIO, where, "the container's process ended, and the hook %s was killed", hook->path);
+                return fail(err, CODE_HOOK_FAILED, EIO, where, "%s: the container's process ended, and %s was killed", what, hook->path);
         if (reaped < 0)
-                return fail_errno(err, CODE_HOOK_FAILED, -reaped, where, "cannot tell how the hook %s ended", hook->path);
+                return fail_errno(err, CODE_HOOK_FAILED, -reaped, where, "%s: cannot tell how %s ended", what, hook->path);
         if (status > 128)
-                return fail(err, CODE_HOOK_FAILED, EIO, where, "the hook %s was killed by signal %d", hook->path, status - 128);
+                return fail(err, CODE_HOOK_FAILED, EIO, where, "%s: %s was killed by signal %d (%s)", what, hook->path,
+                            status - 128, strsignal(status - 128));
         if (status != 0)
-                return fail(err, CODE_HOOK_FAILED, EIO, where, "the hook %s failed with status %d", hook->path, status);
+                return fail(err, CODE_HOOK_FAILED, EIO, where, "%s: %s failed with status %d", what, hook->path, status);
         return 0;
 }
 
-static void name_hook(char *where, size_t size, const char *point, size_t i) {
-        snprintf(where, size, "hooks.%s[%zu]", point, i);
+static int run_number(const char *point, const struct oci_hook *hooks, size_t i, const struct hook_context *context, struct error *err) {
+        char where[64], what[96];
+
+        snprintf(where, sizeof where, "hooks.%s[%zu]", point, i);
+        snprintf(what, sizeof what, "error running %s hook #%zu", point, i);
+        return run_one(&hooks[i], what, where, context, err);
 }
 
 int hooks_run(const char *point, const struct oci_hook *hooks, size_t n, const struct hook_context *context, struct error *err) {
         for (size_t i = 0; i < n; i++) {
-                char where[64];
-                int r;
+                int r = run_number(point, hooks, i, context, err);
 
-                name_hook(where, sizeof where, point, i);
-                if ((r = run_one(&hooks[i], where, context, err)) < 0)
+                if (r < 0)
                         return r;
         }
         return 0;
@@ -196,10 +200,8 @@ int hooks_run(const char *point, const struct oci_hook *hooks, size_t n, const s
 void hooks_run_all(const char *point, const struct oci_hook *hooks, size_t n, const struct hook_context *context) {
         for (size_t i = 0; i < n; i++) {
                 struct error err;
-                char where[64];
 
-                name_hook(where, sizeof where, point, i);
-                if (run_one(&hooks[i], where, context, &err) < 0)
+                if (run_number(point, hooks, i, context, &err) < 0)
                         log_message(LOG_LEVEL_WARNING, "%s: %s", err.where, err.text);
         }
 }

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/keyctl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -148,12 +149,27 @@ static int forget_host(const struct child *child, struct error *err) {
         return r < 0 ? host_stays(r, err) : 0;
 }
 
+__attribute__((noreturn)) static void leave(int signal) {
+        _exit(128 + signal);
+}
+
+/* The first process of a pid namespace gets only signals that it has a handler for (pid_namespaces(7)), and `kill` means a container that was
+ * never started, too. execve(2) takes the handlers away. */
+static void heed_signals(void) {
+        static const int ending[] = { SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2 };
+        const struct sigaction action = { .sa_handler = leave };
+
+        for (size_t i = 0; i < ELEMENTSOF(ending); i++)
+                (void)sigaction(ending[i], &action, NULL);
+}
+
 /* After `create`: sleeps until `start` connects, which then hears on this connection what the launch would have heard. */
 static int await_start(struct child *child, struct error *err) {
         int connection;
 
         if (child->gate < 0)
                 return 0;
+        heed_signals();
         close_fd(&child->sync.child);
         do
                 connection = accept4(child->gate, NULL, NULL, SOCK_CLOEXEC);

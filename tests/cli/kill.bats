@@ -226,3 +226,17 @@ listener() {
         succeeded
         wait_until grep -q 'populated 0' /sys/fs/cgroup/box/cgroup.events
 }
+
+@test "TERM ends a container that waits for start" {
+        bundle sleep 100
+        for signal in TERM INT HUP QUIT USR1; do
+                create box
+                detached runtime kill box $signal
+                succeeded
+                wait_until has_status box stopped
+                detached runtime start box
+                failed 1 stopped
+                detached runtime delete box
+                succeeded
+        done
+}
