@@ -148,7 +148,7 @@ static int prepare_loop(struct dialer_process *p, const struct dialer_options *o
         p->dialing.epoll = keep[4] = epoll_create1(EPOLL_CLOEXEC);
         helpers->epoll = p->dialing.epoll;
         for (int i = 0; i < 3; i++)
-                if (p->dialing.epoll < 0 || chdir("/") < 0 || dup2(helpers->null, i) < 0)
+                if (p->dialing.epoll < 0 || dup2(helpers->null, i) < 0)
                         return fail_errno(err, CODE_LAUNCH_FAILED, errno, "dialer", "cannot prepare its descriptors");
         if (fd_keep_only(3, keep, ELEMENTSOF(keep)) < 0)
                 return fail_errno(err, CODE_LAUNCH_FAILED, errno, "dialer", "cannot close what is not its own");

@@ -316,5 +316,7 @@ int lockdown_dialer(const struct dialer_options *options, struct error *err) {
         /* The rules first: whoever we become need not be able to reach the directory of the programs. */
         if ((r = restrict_dialer(options, err)) < 0 || (r = drop_identity(options->uid, options->gid, err)) < 0 || (r = limit(err)) < 0)
                 return r;
+        if (chdir("/") < 0)
+                return fail_errno(err, CODE_LAUNCH_FAILED, errno, "/", "cannot leave the directory that we were started in");
         return calls_allow_only(dialer_calls, ELEMENTSOF(dialer_calls), SECCOMP_RET_ERRNO | EPERM, err);
 }

@@ -80,6 +80,10 @@ static int refuse_without_broker(const struct sage_network *network, const char 
                 return INVALID("allowed_ports", "mode %s has no ports to allow: set mode to allowlist, or leave this out", mode);
         if (network->proxy_url)
                 return INVALID("proxy_url", "mode %s uses no proxy: set mode to proxy, or leave this out", mode);
+        if (network->allow_ech)
+                return INVALID("allow_ech", "mode %s looks into no TLS: set mode to allowlist or proxy, or leave this out", mode);
+        if (network->n_nat64_prefixes)
+                return INVALID("nat64_prefixes", "mode %s checks no addresses: set mode to allowlist or proxy, or leave this out", mode);
         return 0;
 }
 
@@ -103,10 +107,6 @@ static int check_unrestricted(const struct sage_network *network, struct error *
                 return INVALID("max_response_bytes", text);
         if (network->has & SAGE_NETWORK_HAS_MAX_CONNECTIONS && network->max_connections != DEFAULT_CONNECTIONS)
                 return INVALID("max_connections", text);
-        if (network->allow_ech)
-                return INVALID("allow_ech", text);
-        if (network->n_nat64_prefixes)
-                return INVALID("nat64_prefixes", text);
         return 0;
 }
 

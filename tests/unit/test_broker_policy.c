@@ -56,6 +56,8 @@ static void a_mode_takes_only_what_it_enforces(void **state) {
                 { "{\"mode\":\"none\",\"allowed_ports\":[443]}", "allowed_ports", "mode none" },
                 { "{\"mode\":\"none\",\"proxy_url\":\"http://p:1\"}", "proxy_url", "mode none" },
                 { "{\"mode\":\"none\",\"allow_listen\":true}", "allow_listen", "false" },
+                { "{\"mode\":\"none\",\"allow_ech\":true}", "allow_ech", "mode none" },
+                { "{\"nat64_prefixes\":[\"2001:db8::/96\"]}", "nat64_prefixes", "mode none" },
                 { "{\"mode\":\"unrestricted\"}", "deny_private_networks", "say so" },
                 { "{\"mode\":\"unrestricted\",\"deny_private_networks\":true}", "deny_private_networks", "say so" },
                 { OPEN("\"allowed_hosts\":[\"a\"]"), "allowed_hosts", "mode unrestricted" },
