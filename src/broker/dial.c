@@ -8,6 +8,8 @@
 #include <sys/epoll.h>
 #include <sys/socket.h>
 
+#define GRACE_NS 500000000ull
+
 static bool through_proxy(const struct dialing *dialing) {
         return dialing->policy->mode == SAGE_NETWORK_MODE_PROXY;
 }
@@ -103,9 +105,13 @@ static void vet_and_connect(struct dialing *dialing, struct dial *d, uint64_t no
                 begin_connect(dialing, d, now_ns);
 }
 
-static void finish(struct dial *d) {
+static void finish(struct dialing *dialing, struct dial *d) {
         d->answer.fd = take_fd(&d->tunnel);
-        d->helper = -1; /* lives on with the tunnel, until its end or the deadline */
+        /* The TLS program lives on with the tunnel. At the deadline the front resets its client; were the program gone before, that would look
+         * like an end in order. */
+        if (d->helper >= 0)
+                dialing->helpers.list[d->helper].deadline_ns += GRACE_NS;
+        d->helper = -1;
         d->state = DIAL_DONE;
 }
 
@@ -163,7 +169,7 @@ static void end_of_answer(struct dialing *dialing, struct dial *d, bool more, ui
                 refuse(dialing, d, REFUSAL_PROXY_ANSWER, "bytes behind the head");
         else {
                 epoll_ctl(dialing->epoll, EPOLL_CTL_DEL, d->tunnel, NULL);
-                finish(d);
+                finish(dialing, d);
         }
 }
 
@@ -238,7 +244,7 @@ static void step_connect(struct dialing *dialing, struct dial *d, uint64_t now_n
                 ask(dialing, d);
         } else {
                 d->answer.address = address;
-                finish(d);
+                finish(dialing, d);
         }
 }
 

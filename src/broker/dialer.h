@@ -41,7 +41,8 @@ int dialer_start(const struct dialer_options *options, struct dialer *ret, struc
 int dialer_await(const struct dialer *dialer, struct error *err);
 
 /* Asks for a connection. tag: the caller's own, not in use; the answer bears it. deadline_ns: CLOCK_MONOTONIC, when all of this must be
- * over; the TLS program of an https:// upstream is killed then even when the tunnel stands, since the connection has the same deadline.
+ * over; the TLS program of an https:// upstream is killed half a second later even when the tunnel stands, since the connection has the same
+ * deadline.
  * 0, -EAGAIN when the socket is full (EPOLLOUT tells when to try again), or -EPIPE when the dialer is gone. */
 int dialer_connect(
         const struct dialer *dialer, uint32_t tag, const struct authority *authority, enum policy_scheme scheme, uint64_t deadline_ns);
