@@ -80,6 +80,24 @@ int str_to_u64(const char *text, uint64_t max, uint64_t *ret) {
         return 0;
 }
 
+bool str_two_numbers(const char *text, char between, unsigned *ret_first, unsigned *ret_second) {
+        unsigned numbers[2] = { 0 };
+
+        for (unsigned i = 0; i < 2; i++) {
+                const char *start = text;
+
+                for (; *text >= '0' && *text <= '9'; text++)
+                        if (__builtin_mul_overflow(numbers[i], 10u, &numbers[i]) ||
+                            __builtin_add_overflow(numbers[i], (unsigned)(*text - '0'), &numbers[i]))
+                                return false;
+                if (text == start || (i == 0 && *text++ != between))
+                        return false;
+        }
+        *ret_first = numbers[0];
+        *ret_second = numbers[1];
+        return true;
+}
+
 int str_to_i64(const char *text, int64_t *ret) {
         bool negative = *text == '-';
         uint64_t value;

@@ -31,7 +31,10 @@ static inline const char *str_after(const char *text, const char *prefix) {
 
 /* A whole string of decimal digits, no sign, no blank, not above MAX, as the number it says. 0 or -EINVAL / -ERANGE. */
 int str_to_u64(const char *text, uint64_t max, uint64_t *ret);
-/* The same with an optional leading '-'. */
+/* "8:0 …" as two numbers, BETWEEN what stands between them. True if TEXT begins so. sscanf(3) would be 128 KiB more of a launch's memory
+ * (src/rare.ld). */
+bool str_two_numbers(const char *text, char between, unsigned *ret_first, unsigned *ret_second);
+/* The same as str_to_u64() with an optional leading '-'. */
 int str_to_i64(const char *text, int64_t *ret);
 
 #define ELEMENTSOF(a) (sizeof(a) / sizeof((a)[0]))

@@ -97,7 +97,7 @@ static void append_io(struct str *out, const char *name, const char *stat, const
                 const char *end = line + strcspn(line, "\n");
                 unsigned major, minor;
 
-                if (sscanf(line, "%u:%u ", &major, &minor) != 2)
+                if (!str_two_numbers(line, ':', &major, &minor))
                         continue;
                 for (size_t i = 0; i < n; i++) {
                         const char *at = strstr(line, operations[i].key);

@@ -2,6 +2,8 @@
 #define _GNU_SOURCE
 #include "facts/probe.h"
 
+#include "base/str.h"
+
 #include <errno.h>
 #include <linux/seccomp.h>
 #include <stdio.h>
@@ -32,7 +34,7 @@ int probe_kernel(struct arena *arena, struct facts_kernel **ret, struct error *e
 
         if (uname(&name) < 0)
                 return fail_errno(err, CODE_INTERNAL, errno, NULL, "cannot ask the kernel's version");
-        if (sscanf(name.release, "%u.%u", &kernel->major, &kernel->minor) != 2)
+        if (!str_two_numbers(name.release, '.', &kernel->major, &kernel->minor))
                 return fail(
                         err, CODE_CAPABILITY_UNSUPPORTED, EINVAL, NULL, "expected a kernel release such as 6.1.0, found %s", name.release);
         r = probe_number("/proc/sys/kernel/cap_last_cap", &last);

@@ -96,6 +96,18 @@ static void signed_numbers_reach_both_ends(void **state) {
         }
 }
 
+static void two_numbers_stand_at_the_beginning(void **state) {
+        static const char *const none[] = { "", "6", "6.", ".1", "6:1", "6..1", " 6.1", "-6.1", "4294967296.1", "1.4294967296" };
+        unsigned first = 7, second = 7;
+
+        (void)state;
+        for (size_t i = 0; i < ELEMENTSOF(none); i++)
+                assert_false(str_two_numbers(none[i], '.', &first, &second));
+        assert_true(first == 7 && second == 7);
+        assert_true(str_two_numbers("6.18.0-rc1", '.', &first, &second) && first == 6 && second == 18);
+        assert_true(str_two_numbers("4294967295:0 rbytes=1", ':', &first, &second) && first == UINT32_MAX && second == 0);
+}
+
 static void a_taken_pointer_is_gone(void **state) {
         char *p = strdup("x"), *q = take_ptr(p);
 
@@ -113,6 +125,7 @@ int main(void) {
                 cmocka_unit_test(the_rest_behind_a_prefix),
                 cmocka_unit_test(unsigned_numbers_are_digits_up_to_the_maximum),
                 cmocka_unit_test(signed_numbers_reach_both_ends),
+                cmocka_unit_test(two_numbers_stand_at_the_beginning),
                 cmocka_unit_test(a_taken_pointer_is_gone),
         };
 
