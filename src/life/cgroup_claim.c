@@ -19,17 +19,34 @@ void cgroup_claim_identify(struct status_cgroup_claim *claim, int fd) {
         claim->has |= STATUS_CGROUP_CLAIM_HAS_INODE;
 }
 
-int cgroup_claim_open(const struct container *container, int *ret) {
+static bool is_claimed(const struct container *container, const struct stat *st) {
         const struct status_cgroup_claim *claim = container->status.cgroup;
+
+        return (!(claim->has & STATUS_CGROUP_CLAIM_HAS_INODE) || st->st_ino == claim->inode) && container_is_of_this_boot(container);
+}
+
+int cgroup_claim_look(const struct container *container, enum cgroup_claim *ret) {
+        struct stat st;
+
+        if (stat(container->status.cgroup->path, &st) == 0)
+                *ret = is_claimed(container, &st) ? CGROUP_CLAIM_OURS : CGROUP_CLAIM_ANOTHERS;
+        else if (errno == ENOENT)
+                *ret = CGROUP_CLAIM_GONE;
+        else
+                return -errno;
+        return 0;
+}
+
+int cgroup_claim_open(const struct container *container, int *ret) {
         _cleanup_close_ int fd = -1;
         struct stat st;
 
-        if (!claim)
+        if (!container->status.cgroup)
                 return -ENOENT;
-        fd = open(claim->path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+        fd = open(container->status.cgroup->path, O_PATH | O_DIRECTORY | O_CLOEXEC);
         if (fd < 0 || fstat(fd, &st) < 0)
                 return -errno;
-        if ((claim->has & STATUS_CGROUP_CLAIM_HAS_INODE && st.st_ino != claim->inode) || !container_is_of_this_boot(container))
+        if (!is_claimed(container, &st))
                 return -ENOENT;
         *ret = take_fd(&fd);
         return 0;

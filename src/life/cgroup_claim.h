@@ -21,3 +21,7 @@ void cgroup_claim_identify(struct status_cgroup_claim *claim, int fd);
 
 /* Opens the claimed directory (O_PATH). -ENOENT when there is no claim, or when it is gone: also if another is in its place. */
 int cgroup_claim_open(const struct container *container, int *ret);
+
+/* What is at the path of the claim, which there must be, now. 0 or a negative errno. */
+enum cgroup_claim { CGROUP_CLAIM_GONE, CGROUP_CLAIM_OURS, CGROUP_CLAIM_ANOTHERS };
+int cgroup_claim_look(const struct container *container, enum cgroup_claim *ret);

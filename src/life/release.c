@@ -57,19 +57,20 @@ int release_kill(const struct container *container, struct error *err) {
 /* Another's in the place of ours is in use, and so is every cgroup above it. */
 static int release_cgroup(const struct container *container, struct error *err) {
         const struct status_cgroup_claim *claim = container->status.cgroup;
-        _cleanup_close_ int fd = -1;
+        enum cgroup_claim found;
         int r;
 
         if (!claim || claim->ours == 0)
                 return 0;
-        if ((r = open_cgroup(container, &fd, err)) < 0)
-                return r;
-        if (fd < 0)
-                return access(claim->path, F_OK) == 0 ? 0 : cgroup_remove(claim->path, claim->ours, err);
-        /* Mostly init was the last one, and its cgroup has none below: then this is all. A busy one is killed first. */
-        if (claim->ours == 1 && rmdir(claim->path) == 0)
+        r = cgroup_claim_look(container, &found);
+        if (r < 0)
+                return fail_errno(err, CODE_RELEASE_FAILED, -r, claim->path, "cannot look at the container's cgroup");
+        if (found == CGROUP_CLAIM_ANOTHERS)
                 return 0;
-        if ((r = cgroup_kill(fd, err)) < 0)
+        /* Mostly init was the last one, and its cgroup has none below: then this is all. A busy one is killed first. */
+        if (claim->ours == 1 && found == CGROUP_CLAIM_OURS && rmdir(claim->path) == 0)
+                return 0;
+        if ((r = kill_cgroup(container, err)) < 0)
                 return r;
         return cgroup_remove(claim->path, claim->ours, err);
 }
