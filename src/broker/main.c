@@ -133,12 +133,15 @@ static int load_policy(struct arena *arena, const char *where, struct policy *re
         return 0;
 }
 
-static int listen_all(const struct options *options, struct listeners *listeners, struct listener_name *names, struct error *err) {
+/* ret_said: what is to be said once all is ready. */
+static int listen_all(const struct options *options, struct listeners *listeners, struct str *ret_said, struct error *err) {
         for (size_t i = 0; i < MAX_LISTENERS && options->listen[i]; i++) {
-                int r = listeners_add(listeners, options->listen[i], &names[i], err);
+                struct listener_name name;
+                int r = listeners_add(listeners, options->listen[i], &name, err);
 
                 if (r < 0)
                         return r;
+                str_printf(ret_said, "listening on %s\n", name.text);
         }
         return 0;
 }
@@ -165,7 +168,7 @@ static int lock_down(struct broker *broker, struct error *err) {
 
 /* In this order: what needs names and rights first; then the dialer stays behind with them, and this process gives them up. */
 static int serve(struct arena *arena, const struct options *options, struct error *err) {
-        struct listener_name names[MAX_LISTENERS];
+        _cleanup_str_ struct str said = { 0 };
         struct listeners listeners = { 0 };
         struct broker broker = { .listeners = &listeners };
         struct policy policy;
@@ -174,7 +177,7 @@ static int serve(struct arena *arena, const struct options *options, struct erro
 
         if ((r = parse_user(options->user, &dialer.uid, &dialer.gid, err)) < 0 ||
                 (r = load_policy(arena, options->policy, &policy, err)) < 0 || (r = audit_open(options->audit, &broker.audit, err)) < 0 ||
-                (r = listen_all(options, &listeners, names, err)) < 0)
+                (r = listen_all(options, &listeners, &said, err)) < 0)
                 return r;
         raise_descriptors(policy.max_connections);
         if ((r = dialer_start(&dialer, &broker.dialer, err)) < 0)
@@ -184,9 +187,8 @@ static int serve(struct arena *arena, const struct options *options, struct erro
                 return r;
         if (lockdown_missing())
                 fprintf(stderr, "sage-egress-broker: warning: this host does not give the broker: %s\n", lockdown_missing());
-        for (size_t i = 0; i < listeners.n; i++)
-                printf("listening on %s\n", names[i].text);
-        fflush(stdout);
+        /* Not by stdio, which asks a character device whether it is a terminal: a call that is not allowed any more. */
+        (void)file_write_all(STDOUT_FILENO, said.text, said.size);
         return broker_run(&broker, err);
 }
 

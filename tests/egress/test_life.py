@@ -1,5 +1,6 @@
 """From the command line to SIGTERM."""
 
+import json
 import subprocess
 
 from test_limits import read_until_reset_or_end, tunnel_for
@@ -71,6 +72,25 @@ def test_no_process_outlives_the_others():
             wait_for(lambda pids=pids: not any(os.path.exists(f"/proc/{pid}") for pid in pids), "the end of all")
             read_until_reset_or_end(s)
             broker.process.stdout.close()
+
+
+def test_standard_streams_that_lead_nowhere():
+    with Origin(answering(OK)) as origin:
+        with open("null-policy.json", "w", encoding="ascii") as file:
+            json.dump(policy(origin), file)
+        with socket.create_server(("127.0.0.1", 0)) as free:
+            port = free.getsockname()[1]
+        process = subprocess.Popen(
+            [os.environ["SAGE_EGRESS_BROKER"], "--standalone", "--policy", "null-policy.json", "--listen", f"127.0.0.1:{port}", "--programs",
+             os.environ["SAGE_EGRESS_PROGRAMS"]], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)  # fmt: skip
+        try:
+            wait_for(lambda: can_connect(port), "the broker")
+            with socket.create_connection(("127.0.0.1", port)) as s:
+                s.sendall(get(origin).encode())
+                assert parse_answer(read_all(s))[2] == b"hello"
+        finally:
+            process.terminate()
+        assert process.wait(PATIENCE) == 0
 
 
 def test_a_policy_from_a_descriptor():

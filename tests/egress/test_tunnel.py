@@ -92,14 +92,6 @@ def test_a_gnutls_server():
         server.wait()
 
 
-def can_connect(port):
-    try:
-        socket.create_connection(("127.0.0.1", port)).close()
-        return True
-    except OSError:
-        return False
-
-
 def pour(source, sink):
     try:
         while chunk := source.recv(1 << 16):

@@ -254,6 +254,14 @@ def is_readable(s, seconds=0):
     return bool(select.select([s], [], [], seconds)[0])
 
 
+def can_connect(port):
+    try:
+        socket.create_connection(("127.0.0.1", port)).close()
+        return True
+    except OSError:
+        return False
+
+
 # ---- TLS --------------------------------------------------------------------------------------------------------------------
 
 
