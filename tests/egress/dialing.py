@@ -220,7 +220,7 @@ class Probe:
 
     count = 0
 
-    def __init__(self, policy, user="65534:65534", before=(), lax=False, programs=None):
+    def __init__(self, policy, user="65534:65534", before=(), place=None, programs=None):
         import json
 
         Probe.count += 1
@@ -229,7 +229,7 @@ class Probe:
             json.dump(policy, file)
         programs = programs or os.environ["SAGE_EGRESS_PROGRAMS"]
         program = next(filter(os.path.exists, (f"{programs}/probe", f"{programs}/tests/egress/probe")))
-        self.process = subprocess.Popen([*before, program, path, programs, user, *(["lax"] if lax else [])],
+        self.process = subprocess.Popen([*before, program, path, programs, user, *([place] if place else [])],
                                         stdin=subprocess.PIPE, stdout=subprocess.PIPE, encoding="utf-8", errors="replace")  # fmt: skip
         self.greeting = self.process.stdout.readline()
 

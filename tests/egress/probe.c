@@ -1,4 +1,4 @@
-/* probe POLICY PROGRAMS UID[:GID] [lax]: the two halves of the broker, with a front that does what it is told.
+/* probe POLICY PROGRAMS UID[:GID] [lax | dialer | resolver | tls]: the two halves of the broker, with a front that does what it is told.
  *
  * It starts the dialer, locks itself down as the broker's front does, and then obeys lines on standard input: the front of a broker that
  * someone has taken over. Each line is answered by one on standard output.
@@ -13,11 +13,13 @@
  *   raw TEXT                        sends TEXT to the dialer as it is
  *   try NAME                        one forbidden thing (attacks[] below); "NAME errno", unless the kernel ends us
  *
- * lax: without lock-down, so that it can be seen what it is that is denied. */
+ * lax: without lock-down, so that it can be seen what it is that is denied. dialer, resolver, tls: no halves, but one process that gave up
+ * what the dialer gives up, and then, as its helpers do, what these give up. */
 #define _GNU_SOURCE
 #include "base/fd.h"
 #include "base/file.h"
 #include "broker/dial.h"
+#include "broker/helper_lockdown.h"
 #include "broker/lockdown.h"
 
 #include <errno.h>
@@ -213,6 +215,49 @@ static long push_input(void) {
 static long duplicate(void) {
         return fcntl(tunnel, F_DUPFD_CLOEXEC, 0);
 }
+static long read_file_of_the_host(void) {
+        return open("/proc/1/environ", O_RDONLY | O_CLOEXEC);
+}
+static long read_home(void) {
+        return open("/root", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+}
+static long run_any_program(void) {
+        int fd = open("/bin/true", O_PATH | O_CLOEXEC);
+        return syscall(SYS_execveat, fd, "", (char *[]){ "true", NULL }, (char *[]){ NULL }, AT_EMPTY_PATH);
+}
+static long connect_port(uint16_t port) {
+        const struct sockaddr_in a = { .sin_family = AF_INET, .sin_port = htons(port), .sin_addr = { 0x0100007f } };
+        _cleanup_close_ int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+        return connect(fd, (const struct sockaddr *)&a, sizeof a);
+}
+static long connect_other_port(void) {
+        return connect_port(7);
+}
+static long connect_policy_port(void) {
+        return connect_port(443);
+}
+static long connect_name_server(void) {
+        return connect_port(53);
+}
+static long serve(void) {
+        const struct sockaddr_in any = { .sin_family = AF_INET };
+        _cleanup_close_ int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+        return bind(fd, (const struct sockaddr *)&any, sizeof any) < 0 ? -1 : listen(fd, 1);
+}
+static long listen_unbound(void) {
+        _cleanup_close_ int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+        return listen(fd, 1);
+}
+static long socket_raw(void) {
+        return socket(AF_INET, SOCK_RAW | SOCK_CLOEXEC, IPPROTO_ICMP);
+}
+static long new_namespace_by_clone(void) {
+        return syscall(SYS_clone, CLONE_NEWUSER | SIGCHLD, NULL, NULL, NULL, NULL);
+}
+static long new_namespace_by_clone3(void) {
+        const uint64_t args[11] = { CLONE_NEWUSER, [4] = SIGCHLD };
+        return syscall(SYS_clone3, args, sizeof args);
+}
 static long raise_limit(void) {
         return syscall(SYS_prlimit64, 0, 7, NULL, NULL);
 }
@@ -284,6 +329,17 @@ static const struct {
         ATTACK(push_input),
         ATTACK(duplicate),
         ATTACK(raise_limit),
+        ATTACK(read_file_of_the_host),
+        ATTACK(read_home),
+        ATTACK(run_any_program),
+        ATTACK(connect_other_port),
+        ATTACK(connect_policy_port),
+        ATTACK(connect_name_server),
+        ATTACK(serve),
+        ATTACK(listen_unbound),
+        ATTACK(socket_raw),
+        ATTACK(new_namespace_by_clone),
+        ATTACK(new_namespace_by_clone3),
 #if defined(__x86_64__)
         ATTACK(foreign_call),
         ATTACK(x32_call),
@@ -435,7 +491,18 @@ static int open_listener(void) {
         return fd < 0 || bind(fd, (const struct sockaddr *)&any, sizeof any) < 0 || listen(fd, 1) < 0 ? -1 : fd;
 }
 
-static int begin(const char *path, const char *programs, const char *user, bool lax, struct error *err) {
+/* As what PLACE gives up leaves it. */
+static int be_elsewhere(const struct dialer_options *options, const char *place, struct error *err) {
+        int r = lockdown_dialer(options, err);
+
+        if (r == 0 && streq(place, "resolver"))
+                r = lockdown_resolver(err);
+        else if (r == 0 && streq(place, "tls"))
+                r = lockdown_tls(err);
+        return r;
+}
+
+static int begin(const char *path, const char *programs, const char *user, const char *place, struct error *err) {
         static struct arena arena;
         static struct policy policy;
         struct dialer_options options = { .policy = &policy, .programs = programs };
@@ -449,9 +516,11 @@ static int begin(const char *path, const char *programs, const char *user, bool 
         if ((r = policy_load(&arena, path, text.text, text.size, &policy, err)) < 0)
                 return r;
         listener = open_listener();
+        if (place && !streq(place, "lax"))
+                return be_elsewhere(&options, place, err);
         if ((r = dialer_start(&options, &dialer, err)) < 0)
                 return r;
-        return lax ? dialer_await(&dialer, err) : lockdown_front(&dialer, &listener, 1, err);
+        return place ? dialer_await(&dialer, err) : lockdown_front(&dialer, &listener, 1, err);
 }
 
 int main(int argc, char **argv) {
@@ -459,10 +528,10 @@ int main(int argc, char **argv) {
         char line[2048];
 
         if (argc < 4) {
-                fprintf(stderr, "usage: probe POLICY PROGRAMS UID[:GID] [lax]\n");
+                fprintf(stderr, "usage: probe POLICY PROGRAMS UID[:GID] [lax | dialer | resolver | tls]\n");
                 return 2;
         }
-        if (begin(argv[1], argv[2], argv[3], argc > 4, &err) < 0) {
+        if (begin(argv[1], argv[2], argv[3], argc > 4 ? argv[4] : NULL, &err) < 0) {
                 printf("failed %s %s: %s\n", error_code(err.code)->name, err.where, err.text);
                 return 1;
         }

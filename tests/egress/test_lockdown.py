@@ -39,9 +39,38 @@ def test_whatever_it_tries_the_kernel_ends_it():
 
 def test_without_lock_down_the_same_attempts_succeed():
     for name in CONTROL:
-        with Probe(allow("127.0.0.1", deny_private_networks=False), lax=True) as probe:
+        with Probe(allow("127.0.0.1", deny_private_networks=False), place="lax") as probe:
             result = probe.ask(f"try {name}")
             assert int(result.split()[1]) >= 0, result
+
+
+def landlock_knows_ports():
+    """landlock(7): the version of the ABI, 4 since Linux 6.7."""
+    return libc.syscall(444, None, 0, 1) >= 4
+
+
+def test_the_dialer_and_its_helpers_could_do_little_either():
+    """EPERM is the filter's answer, EACCES is Landlock's or the user's."""
+    other_port = {1, 9, 13} if landlock_knows_ports() else {1, 9, 111}
+    everywhere = {
+        "run_program": {1}, "run_any_program": {1, 13}, "make_file": {1, 13}, "read_file_of_the_host": {13}, "read_home": {13},
+        "make_process": {1}, "make_thread": {1}, "trace": {1}, "read_memory": {1}, "kill_all": {1}, "open_process": {1},
+        "take_descriptor": {1}, "socket_packet": {1}, "socket_vsock": {1}, "socket_raw": {1}, "connect_other_port": other_port,
+        "serve": {1, 9, 13}, "listen_unbound": {1}, "mount_something": {1}, "open_mount": {1}, "leave_root": {1}, "new_namespace": {1},
+        "new_namespace_by_clone": {1}, "new_namespace_by_clone3": {1}, "join_namespace": {1}, "become_root": {1}, "take_capabilities": {1},
+        "load_bpf": {1}, "use_uring": {1}, "use_perf": {1}, "use_keys": {1}, "watch_faults": {1}, "memory_file": {1}, "push_input": {1},
+    }  # fmt: skip
+    more = {
+        "dialer": {"connect_policy_port": {111}, "connect_name_server": {111}},
+        "resolver": {"be_dumpable": {1}},
+        "tls": {"be_dumpable": {1}, "socket_inet": {1}, "socket_unix": {1}, "socket_netlink": {1}, "socket_pair": {1}, "connect_policy_port":
+                {1}, "run_memory": {1}, "make_memory_code": {1}},
+    }  # fmt: skip
+    for place, its in more.items():
+        with Probe(allow("a.example"), place=place) as probe:
+            for name, expected in {**everywhere, **its}.items():
+                result = probe.ask(f"try {name}").split()
+                assert result[1] == "-1" and int(result[2]) in expected, (place, result)
 
 
 def test_what_the_filter_lets_through_still_works():
