@@ -284,3 +284,29 @@ def test_no_limit_is_written_where_it_takes_one_back(vm):
     container.create().must_succeed()
     cgroup = container.cgroup()
     assert (cgroup.read("memory.max"), cgroup.read("pids.max")) == ("max", "max")
+
+
+def test_a_limit_too_low_to_start_is_told_by_its_field(vm):
+    container = vm.container("/bin/true")
+    container.resources["memory"] = {"limit": 65536}
+    result = container.run().must_fail()
+    assert "linux.resources.memory.limit" in result.stderr, result
+
+
+def test_no_process_at_all_is_the_one_that_there_is(vm):
+    """As everywhere: who wants a container wants its process; systemd takes no 0 at all."""
+    container = vm.container("/bin/sleep", "1000")
+    container.resources["pids"] = {"limit": 0}
+    assert container.launch().cgroup().read("pids.max") == "1"
+
+
+def test_swap_of_the_bundle_is_memory_and_swap_together(vm):
+    container = vm.container("/bin/sleep", "1000")
+    container.resources["memory"] = {"limit": 64 << 20, "swap": 64 << 20}
+    assert container.launch().cgroup().read("memory.swap.max") == "0"
+
+
+def test_a_period_without_a_quota_is_no_limit(vm):
+    container = vm.container("/bin/sleep", "1000")
+    container.resources["cpu"] = {"quota": -1, "period": 90000}
+    assert container.launch().cgroup().read("cpu.max") == "max 90000"
