@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -44,12 +45,22 @@ struct join {
         int cgroup;            /* directory, or -1 */
 };
 
+/* A container can have joined the user namespace that its runtime was in. */
+static bool is_our_userns(pid_t init) {
+        struct stat theirs, ours;
+        char path[32];
+
+        snprintf(path, sizeof path, "/proc/%d/ns/user", init);
+        return stat(path, &theirs) == 0 && stat("/proc/self/ns/user", &ours) == 0 && theirs.st_ino == ours.st_ino && theirs.st_dev == ours.st_dev;
+}
+
 /* Every kind that the container made or joined. The kernel refuses to join a user namespace one is in already (setns(2)). */
-static uint64_t namespaces_of(const struct plan_namespaces *namespaces) {
+static uint64_t namespaces_of(const struct plan_namespaces *namespaces, pid_t init) {
         uint64_t all = namespaces->create;
 
         for (size_t i = 0; i < namespaces->n_join; i++)
-                all |= namespaces->join[i].flag;
+                if (namespaces->join[i].flag != CLONE_NEWUSER || !is_our_userns(init))
+                        all |= namespaces->join[i].flag;
         return all;
 }
 
@@ -295,7 +306,7 @@ static int prepare(struct join *j, struct arena *arena, struct error *err) {
         const struct join_request *request = j->request;
         int r;
 
-        j->namespaces = namespaces_of(request->plan->namespaces);
+        j->namespaces = namespaces_of(request->plan->namespaces, j->container->status.init->pid);
         payload_prepare(arena, request->plan, request->process, request->filter, &j->payload);
         activation_tell(arena, &request->activation, &j->payload);
         j->usher = needs_usher(j);

@@ -398,6 +398,11 @@ first() {
         config '.linux.namespaces += [{type: "user", path: "/proc/self/ns/user"}]'
         inside 'readlink /proc/self/ns/user; id -u; cat /proc/self/oom_score_adj'
         printed "$(readlink /proc/self/ns/user)"$'\n0\n'"$(cat /proc/self/oom_score_adj)"
+        arguments sleep 100
+        create box
+        start box
+        detached runtime exec box readlink /proc/self/ns/user
+        printed "$(readlink /proc/self/ns/user)"
 }
 
 @test "a path that is no user namespace, or no more, is refused by name" {
