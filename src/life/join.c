@@ -124,13 +124,18 @@ static int bear(struct join *j, struct error *err) {
 
 static int become_command(struct join *j, struct error *err) {
         _cleanup_close_ int slave = -1;
+        bool again;
         int r;
 
-        if ((r = enter_container(j, err)) < 0 || (r = payload_settle(&j->payload, err)) < 0 || (r = make_terminal(j, &slave, err)) < 0)
+        if ((r = enter_container(j, err)) < 0)
+                return r;
+        r = payload_settle(&j->payload, err);
+        again = j->usher && r < 0 && err->code == CODE_EXECUTABLE_UNAVAILABLE;
+        if ((r < 0 && !again) || (r = make_terminal(j, &slave, err)) < 0)
                 return r;
         close_fd(&j->init); /* execve(2) could find it, and whoever is inside */
         if (j->usher && ((r = payload_drop(&j->payload, j->sync.child, err)) < 0 || (r = bear(j, err)) < 0 ||
-                         (r = rlimits_set_processes(j->request->process, err)) < 0))
+                         (r = rlimits_set_processes(j->request->process, err)) < 0 || (again && (r = payload_find_program(&j->payload, err)) < 0)))
                 return r;
         if (setsid() < 0)
                 return fail_errno(err, CODE_LAUNCH_FAILED, errno, "", "cannot begin a session");

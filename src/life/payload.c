@@ -114,7 +114,7 @@ static int executable(const char *path) {
         return 0;
 }
 
-static int find_program(struct payload *payload, struct error *err) {
+int payload_find_program(struct payload *payload, struct error *err) {
         const char *name = payload->process->args[0], *path = find_variable(payload, "PATH=");
         int found = -ENOENT;
 
@@ -160,13 +160,11 @@ int payload_settle(struct payload *payload, struct error *err) {
                         return fail_errno(err, CODE_LAUNCH_FAILED, errno, "/", "cannot open the container's root");
                 add_home(payload, root);
         }
-        if (payload->listen_pid)
-                snprintf(payload->listen_pid, PAYLOAD_LISTEN_PID_SIZE, "LISTEN_PID=%d", getpid());
         r = cwd_enter(payload->process->cwd, err);
         if (r < 0 && r != -EACCES)
                 return r;
         payload->cwd_later = r == -EACCES;
-        return find_program(payload, err);
+        return payload_find_program(payload, err);
 }
 
 static int load_filter(struct payload *payload, int sync, struct error *err) {
@@ -236,6 +234,8 @@ int payload_execute(struct payload *payload, int sync, struct error *err) {
         const struct plan_process *process = payload->process;
         int r;
 
+        if (payload->listen_pid)
+                snprintf(payload->listen_pid, PAYLOAD_LISTEN_PID_SIZE, "LISTEN_PID=%d", getpid());
         if (sync_report(sync, REPORT_EXEC, -1) == -EPIPE)
                 _exit(1); /* nobody waits for us any more */
         if ((r = rlimits_finish(process, err)) < 0 || (process->no_new_privileges && (r = load_filter(payload, sync, err)) < 0))

@@ -42,6 +42,9 @@ int payload_begin(struct payload *payload, struct error *err);
  * things that only the container's own files can tell. CODE_EXECUTABLE_UNAVAILABLE with the words that engines turn into 126 and 127. */
 int payload_settle(struct payload *payload, struct error *err);
 
+/* Looks for the program once more: what an usher looked up as /proc/self is nobody's in the container's proc. */
+int payload_find_program(struct payload *payload, struct error *err);
+
 /* Drops to the payload's labels, identity and capabilities, and puts the filter on where that takes a privilege which goes with them. SYNC
  * gets the seccomp listener, if the filter has one. */
 int payload_drop(struct payload *payload, int sync, struct error *err);

@@ -98,6 +98,12 @@ finish() {
         start box
         detached listening LISTEN_FDS=1 -- exec box sh -c 'cat <&3; echo $LISTEN_FDS; [ "$LISTEN_PID" = $$ ] && echo mine'
         printed "$(cat /etc/hostname)"$'\n1\nmine'
+        runtime delete --force box
+        config '.process.capabilities |= map_values(. + ["CAP_SYS_PTRACE"])' # exec takes an usher
+        create box
+        start box
+        detached listening LISTEN_FDS=1 -- exec box sh -c 'cat <&3; echo $LISTEN_FDS; [ "$LISTEN_PID" = $$ ] && echo mine'
+        printed "$(cat /etc/hostname)"$'\n1\nmine'
 }
 
 @test "start stays until the program says READY=1, and tells the service manager the pid on the host" {

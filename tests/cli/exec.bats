@@ -351,6 +351,16 @@ traced() {
         [ "$output" = $'three\n5' ]
 }
 
+@test "there a program may be named by way of /proc/self" {
+        traced
+        in_box box /proc/self/root/bin/echo here
+        printed here
+        in_box box /proc/self/nope
+        failed 255 /proc/self/nope
+        output=$("$SAGE_RUNTIME" --root "$ROOT" exec --preserve-fds 1 box /proc/self/fd/3 2>&1 3<"$BUNDLE/rootfs/bin/busybox") || true
+        said '3: applet not found' # by that name
+}
+
 @test "there a filter that forbids forks, and that only CAP_SYS_ADMIN may load, keeps every command out, by name" {
         traced '.process.noNewPrivileges = false | .linux.seccomp = {defaultAction: "SCMP_ACT_ALLOW",
                 syscalls: [{names: ["clone"], action: "SCMP_ACT_ERRNO"}]}'

@@ -1,7 +1,7 @@
 /* enter_the_entering: for a container whose processes hold CAP_SYS_PTRACE. Looks, as fast as it can, into every other process of its pid
  * namespace: through /proc/PID/root, cwd and fd, and by PTRACE_SEIZE. Whatever it finds there that is not the container's own is a way
  * out: another root or mount namespace, a directory or file of elsewhere, a capability that it does not have itself. Prints a line for
- * each such find, ends on SIGTERM, and says "seen N" then: how many processes it met before they ran a program of the container. */
+ * each such find, and "met" for each process that it meets before that runs a program of the container. */
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <errno.h>
@@ -20,8 +20,7 @@
 static volatile sig_atomic_t ended;
 static struct stat our_root, our_exe, our_mounts, busybox;
 static uint64_t our_capabilities;
-static pid_t last_seen;
-static unsigned seen;
+static pid_t last_met;
 
 static void end(int signal) {
         (void)signal;
@@ -96,9 +95,9 @@ static bool is_entering(pid_t pid) {
 static void look_into(pid_t pid) {
         if (!is_entering(pid))
                 return;
-        if (pid != last_seen) {
-                last_seen = pid;
-                seen++;
+        if (pid != last_met) {
+                last_met = pid;
+                puts("met");
         }
         compare(pid, "root", &our_root);
         compare(pid, "cwd", &our_root);
@@ -143,6 +142,5 @@ int main(int argc, char **argv) {
                                 seize(next);
                 }
         }
-        printf("seen %u\n", seen);
         return 0;
 }
