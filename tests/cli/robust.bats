@@ -135,7 +135,7 @@ deleted_meanwhile() {
         status=0
         wait "$pid" || status=$?
         output=$(<"$BATS_TEST_TMPDIR/out")
-        failed 1 'nobody accepts the terminal'
+        failed 1 'nobody accepts at the console socket'
         kill "$listener"
 }
 
