@@ -53,6 +53,7 @@ static const struct exemption {
         { false, "sendto", "done, and told to have failed" },
         { false, "setpgid", "of a hook, which does it too" },
         { false, "getrandom", "malloc does without" },
+        { false, "open_tree", "EPERM: the child opens the source of a bind in its own user namespace" },
         { false, "fcntl", "whether this is a copy of the program: then another is made" },
         { false, "lseek", "in /etc/localtime, by the C library" },
         { false, "pipe2", "a poststop hook that fails is a warning", "delete" },
