@@ -41,6 +41,13 @@ int broker_run(struct broker *broker, struct error *err);
 /* The dialer takes no more questions for now; connection_ask() is called again when it does. */
 void broker_wait_for_dialer(struct broker *broker);
 
+/* How much to read at once: less where there are many connections, each of which may have to hold it for a peer that does not read. */
+static inline size_t broker_chunk(const struct broker *broker) {
+        size_t share = RELAY_HELD_MAX / (2 * ((size_t)broker->n_open + 1));
+
+        return share > RELAY_CHUNK ? RELAY_CHUNK : share < RELAY_CHUNK_LEAST ? RELAY_CHUNK_LEAST : share;
+}
+
 /* A free place, or NULL: max_connections are open. */
 struct slot *broker_take_slot(struct broker *broker, struct connection *connection, uint32_t *ret_tag);
 void broker_give_slot(struct broker *broker, uint32_t tag);

@@ -25,7 +25,7 @@ static enum step upload(struct connection *c) {
                 give_up_upload(c);
         if (sent < 0 || r->upload_failed || has_sent_all(c))
                 return STEP_WAIT;
-        n = flow_read(&c->up, &c->client, c->broker->buffer, RELAY_CHUNK);
+        n = flow_read(&c->up, &c->client, c->broker->buffer, broker_chunk(c->broker));
         if (n == -EAGAIN)
                 return STEP_WAIT;
         if (n < 0)
@@ -108,7 +108,7 @@ static enum refusal end_of_answer(struct connection *c) {
 }
 
 static enum step download(struct connection *c) {
-        ssize_t n = flow_read(&c->down, &c->origin, c->broker->buffer, RELAY_CHUNK);
+        ssize_t n = flow_read(&c->down, &c->origin, c->broker->buffer, broker_chunk(c->broker));
         enum refusal refusal;
 
         if (n == -EAGAIN)

@@ -147,14 +147,14 @@ void flow_end(struct flow *flow) {
         flow->ended = flow->shut = true;
 }
 
-enum relay flow_pump(struct flow *flow, struct side *from, struct side *to, char *buffer) {
+enum relay flow_pump(struct flow *flow, struct side *from, struct side *to, char *buffer, size_t size) {
         int r = flow_flush(flow, to);
         ssize_t n;
 
         if (r < 0)
                 return r == -EAGAIN ? RELAY_WAIT : RELAY_TO_FAILED;
         if (!flow->ended) {
-                n = flow_read(flow, from, buffer, RELAY_CHUNK);
+                n = flow_read(flow, from, buffer, size);
                 if (n < 0)
                         return n == -EAGAIN ? RELAY_WAIT : n == -EFBIG ? RELAY_LIMIT : RELAY_FROM_FAILED;
                 if (n > 0 && flow_send(flow, to, buffer, (size_t)n) < 0)

@@ -12,6 +12,8 @@
 #include <sys/types.h>
 
 #define RELAY_CHUNK 65536u
+#define RELAY_CHUNK_LEAST 4096u
+#define RELAY_HELD_MAX (16u << 20) /* what all flows may hold, were all stalled at once, up to the number at which chunks are the least */
 
 /* One socket. It is watched once for all (EPOLLET), so what is ready is remembered here. */
 struct side {
@@ -73,5 +75,5 @@ static inline bool side_ended_in_order(const struct side *side) {
 /* Forgets what is held, and that there could be more. */
 void flow_end(struct flow *flow);
 
-/* One turn of plain relaying. buffer: RELAY_CHUNK bytes. */
-enum relay flow_pump(struct flow *flow, struct side *from, struct side *to, char *buffer);
+/* One turn of plain relaying, of at most SIZE bytes. */
+enum relay flow_pump(struct flow *flow, struct side *from, struct side *to, char *buffer, size_t size);

@@ -12,7 +12,7 @@ static ssize_t next_bytes(struct connection *c, struct str *early, const char **
         *early = c->request->rest;
         c->request->rest = (struct str){ 0 };
         *ret_data = early->size ? early->text : c->broker->buffer;
-        return early->size ? (ssize_t)early->size : flow_read(&c->up, &c->client, c->broker->buffer, RELAY_CHUNK);
+        return early->size ? (ssize_t)early->size : flow_read(&c->up, &c->client, c->broker->buffer, broker_chunk(c->broker));
 }
 
 /* Reads the hello on. It is kept as it came, to go out so. STEP_NEXT: it is complete, and right. */
@@ -93,7 +93,7 @@ enum step hello_answer_run(struct connection *c) {
                 return connection_finish(c, REFUSAL_ORIGIN_RESET);
         if (down == -EAGAIN)
                 return STEP_WAIT;
-        n = flow_read(&c->down, &c->origin, c->broker->buffer, RELAY_CHUNK);
+        n = flow_read(&c->down, &c->origin, c->broker->buffer, broker_chunk(c->broker));
         if (n == -EAGAIN)
                 return STEP_WAIT;
         if (n == -EFBIG)
@@ -112,7 +112,7 @@ enum step hello_answer_run(struct connection *c) {
 
 /* An origin that reads no more may have sent its last, which is still to be read. */
 static enum relay pump_up(struct connection *c) {
-        enum relay up = c->up.shut ? RELAY_OVER : flow_pump(&c->up, &c->client, &c->origin, c->broker->buffer);
+        enum relay up = c->up.shut ? RELAY_OVER : flow_pump(&c->up, &c->client, &c->origin, c->broker->buffer, broker_chunk(c->broker));
 
         if (up != RELAY_TO_FAILED)
                 return up;
@@ -121,7 +121,7 @@ static enum relay pump_up(struct connection *c) {
 }
 
 static enum relay pump_down(struct connection *c) {
-        return flow_pump(&c->down, &c->origin, &c->client, c->broker->buffer);
+        return flow_pump(&c->down, &c->origin, &c->client, c->broker->buffer, broker_chunk(c->broker));
 }
 
 static enum step settle(struct connection *c, enum relay up, enum relay down) {

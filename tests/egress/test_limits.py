@@ -1,5 +1,6 @@
 """Bytes, seconds, connections: exactly as many as were allowed."""
 
+import contextlib
 import resource
 import threading
 
@@ -244,14 +245,58 @@ def test_a_thousand_tunnels_cost_little():
             s.sendall(b"ping")
         for s in tunnels:
             assert read_exactly(s, 4) == b"ping"
-        with open(f"/proc/{broker.pids()[0]}/status", encoding="utf-8") as file:
-            rss = next(int(line.split()[1]) for line in file if line.startswith("VmRSS"))
+        rss = resident(broker.pids()[0])
         if not os.environ.get("SAGE_EGRESS_SANITIZED"):
             assert rss <= 4096, f"{rss} KiB"
         for s in tunnels:
             s.close()
         wait_for(lambda: len(broker.audit_lines()) == 1000, "all ends")
         tunnel_for(broker, origin).close()
+
+
+def test_clients_that_do_not_read_cost_what_they_may():
+    def flood(s):
+        try:
+            while True:
+                s.sendall(b"x" * 100000)
+        except OSError:
+            return None
+
+    n = 400
+    # The kernel's share is none of ours, and would only take long to fill.
+    with small_socket_buffers(), Origin(tls_origin(flood)) as origin:
+        with Broker(policy(origin, max_connections=n, max_response_bytes=1 << 40)) as broker:
+            tunnels = [tunnel_for(broker, origin) for _ in range(n)]
+            front = broker.pids()[0]
+            wait_for(lambda: is_stalled(front), "all tunnels to stall")
+            # 8 MiB for what they hold in one direction, and the broker itself. With whole chunks it would be 25.
+            if not os.environ.get("SAGE_EGRESS_SANITIZED"):
+                assert 4 << 10 <= resident(front) <= 14 << 10, f"{resident(front)} KiB"
+            for s in tunnels:
+                reset(s)
+
+
+@contextlib.contextmanager
+def small_socket_buffers():
+    """Of this network namespace, which is the tests' own."""
+    before = {}
+    for name in ("tcp_rmem", "tcp_wmem"):
+        with open(f"/proc/sys/net/ipv4/{name}", "r+", encoding="ascii") as file:
+            before[name] = file.read()
+            file.seek(0)
+            file.write("4096 16384 32768")
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            with open(f"/proc/sys/net/ipv4/{name}", "w", encoding="ascii") as file:
+                file.write(value)
+
+
+def is_stalled(pid):
+    before = cpu_of(pid)
+    time.sleep(0.3)
+    return cpu_of(pid) == before
 
 
 def test_no_descriptors_no_spinning():

@@ -143,6 +143,42 @@ def test_hellos_that_are_refused_reach_nobody():
             assert origin.result() == b"", origin.result()
 
 
+def with_ballast_first(hello, size):
+    """The hello with an extension of SIZE bytes before all others, as large key shares are."""
+    handshake = bytearray(hello[5:])
+    at = 4 + 2 + 32
+    at += 1 + handshake[at]
+    at += 2 + int.from_bytes(handshake[at:at + 2], "big")
+    at += 1 + handshake[at]
+    more = struct.pack(">HH", 0x0A0A, size) + bytes(size)
+    handshake[at:at + 2] = (int.from_bytes(handshake[at:at + 2], "big") + len(more)).to_bytes(2, "big")
+    handshake[at + 2:at + 2] = more
+    handshake[1:4] = (len(handshake) - 4).to_bytes(3, "big")
+    return record(22, bytes(handshake))
+
+
+def test_a_name_far_behind_the_first_segment():
+    for size in (1500, 8000):
+        hello = with_ballast_first(client_hello(), size)
+        with Origin(tls_origin(None)) as origin, Broker(policy(origin)) as broker:
+            with broker.tunnel(origin.port, "local.test") as s:
+                s.sendall(hello[:1460])
+                time.sleep(0.01)
+                s.sendall(hello[1460:])
+                assert read_record(s)[0] == 22 and origin.result() == hello[5:]
+        with Origin(hello_is_read) as origin, Broker(policy(origin)) as broker, broker.tunnel(origin.port, "local.test") as s:
+            s.sendall(with_ballast_first(client_hello("other.test"), size))
+            assert alert(s) == 112 and origin.result() == b""
+
+
+def test_ech_where_it_is_allowed():
+    hello = with_extension(client_hello(), 0xFE0D, bytes(40))
+    with Origin(tls_origin(None)) as origin, Broker(policy(origin, allow_ech=True)) as broker:
+        with broker.tunnel(origin.port, "local.test") as s:
+            s.sendall(hello)
+            assert read_record(s)[0] == 22 and origin.result() == hello[5:]
+
+
 def test_what_is_no_tls_is_told_so_in_http():
     for first in (b"G", b"GET / HTTP/1.1\r\nHost: local.test\r\n\r\n", b"SSH-2.0-OpenSSH\r\n", b"\x80\x2e\x01\x03\x01"):
         with Origin(hello_is_read) as origin, Broker(policy(origin)) as broker, broker.tunnel(origin.port, "local.test") as s:

@@ -177,12 +177,20 @@ class Broker:
 
     def cpu_seconds(self):
         """Of all its processes so far."""
-        total = 0
-        for pid in self.pids():
-            with open(f"/proc/{pid}/stat", encoding="utf-8") as file:
-                fields = file.read().rsplit(")", 1)[1].split()
-            total += int(fields[11]) + int(fields[12])
-        return total / os.sysconf("SC_CLK_TCK")
+        return sum(cpu_of(pid) for pid in self.pids())
+
+
+def cpu_of(pid):
+    """Seconds."""
+    with open(f"/proc/{pid}/stat", encoding="utf-8") as file:
+        fields = file.read().rsplit(")", 1)[1].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def resident(pid):
+    """KiB."""
+    with open(f"/proc/{pid}/status", encoding="utf-8") as file:
+        return next(int(line.split()[1]) for line in file if line.startswith("VmRSS"))
 
 
 def wait_for(condition, what):
