@@ -266,6 +266,11 @@ static const char *const readable[] = {
         "/var/lib/sss",
         "/var/lib/extrausers",
         "/var/cache/nscd",
+        /* Where these are links, what they lead to. */
+        "/etc/resolv.conf",
+        "/etc/hosts",
+        "/etc/nsswitch.conf",
+        "/etc/ssl/certs",
 };
 
 /* The file system holds the programs, and the loader that the kernel starts them with (PT_INTERP): these alone may be executed. */

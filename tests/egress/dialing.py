@@ -157,11 +157,11 @@ def echo(s):
 class NameServer:
     """A decoy: ZONE is {name: {A: [addresses], AAAA: [addresses]}}, or a code, or None for silence. It counts what it is asked."""
 
-    def __init__(self, zone, options="timeout:1 attempts:2", search="search.test"):
+    def __init__(self, zone, options="timeout:1 attempts:2", search="search.test", address="127.0.0.1"):
         self.zone, self.asked = zone, []
         self.socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-        self.socket.bind(("127.0.0.1", 53))
-        replace_file("/etc/resolv.conf", f"nameserver 127.0.0.1\nsearch {search}\noptions {options}\n")
+        self.socket.bind((address, 53))
+        replace_file("/etc/resolv.conf", f"nameserver {address}\nsearch {search}\noptions {options}\n")
         replace_file("/etc/nsswitch.conf", "hosts: files dns\n")
         self.socket.settimeout(0.05)
         self.ended = False
