@@ -77,19 +77,23 @@ int idmap_write(pid_t pid, const struct plan_ids *ids, struct error *err) {
         return write_map(pid, "gid_map", ids->gid_map, ids->n_gid_map, err);
 }
 
-static bool maps_zero(const struct plan_id_range *ranges, size_t n) {
+/* Who we are while the tree is built: root of the namespace, or who there is in its stead. A map that nobody could read is empty. */
+static uint32_t builder(const struct plan_id_range *ranges, size_t n) {
         for (size_t i = 0; i < n; i++)
                 if (ranges[i].inside == 0)
-                        return true;
-        return n == 0;
+                        return 0;
+        return n == 0 ? 0 : ranges[0].inside;
 }
 
+/* The raw calls: the C library's would signal other threads, and there are none. Where 0 is not mapped, none of the ids that change here is
+ * the namespace's root, and all capabilities stay (capabilities(7), "Effect of user ID changes on capabilities"). */
 int idmap_become_root(const struct plan_ids *ids, struct error *err) {
-        /* The raw calls: the C library's would signal other threads, and there are none. Of a joined namespace whose map nobody could
-         * read, the kernel knows whether there is a 0: EINVAL says no. */
-        if (maps_zero(ids->gid_map, ids->n_gid_map) && syscall(SYS_setresgid, 0, 0, 0) < 0 && (ids->n_gid_map || errno != EINVAL))
-                return fail_errno(err, CODE_LAUNCH_FAILED, errno, "linux.gidMappings", "cannot become gid 0 of the user namespace");
-        if (maps_zero(ids->uid_map, ids->n_uid_map) && syscall(SYS_setresuid, 0, 0, 0) < 0 && (ids->n_uid_map || errno != EINVAL))
-                return fail_errno(err, CODE_LAUNCH_FAILED, errno, "linux.uidMappings", "cannot become uid 0 of the user namespace");
+        const uint32_t gid = builder(ids->gid_map, ids->n_gid_map), uid = builder(ids->uid_map, ids->n_uid_map);
+
+        /* Of a joined namespace whose map nobody could read, the kernel knows whether there is a 0: EINVAL says no. */
+        if (syscall(SYS_setresgid, gid, gid, gid) < 0 && (ids->n_gid_map || errno != EINVAL))
+                return fail_errno(err, CODE_LAUNCH_FAILED, errno, "linux.gidMappings", "cannot become gid %u of the user namespace", gid);
+        if (syscall(SYS_setresuid, uid, uid, uid) < 0 && (ids->n_uid_map || errno != EINVAL))
+                return fail_errno(err, CODE_LAUNCH_FAILED, errno, "linux.uidMappings", "cannot become uid %u of the user namespace", uid);
         return 0;
 }
