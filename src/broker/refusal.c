@@ -127,34 +127,41 @@ enum refusal_kind refusal_kind(enum refusal refusal) {
         return REFUSAL_KIND_FAILED;
 }
 
+/* Sorted, for reading. Of several codes with one member any may be the reason to change it. */
+static const struct {
+        const char *code, *member;
+} members[] = {
+        { "body.limit", "max_request_body_bytes" },
+        { "dns.fake_ip", "deny_private_networks" },
+        { "dns.non_global_answer", "deny_private_networks" },
+        { "limit.connections", "max_connections" },
+        { "limit.request_bytes", "max_request_body_bytes" },
+        { "limit.response_bytes", "max_response_bytes" },
+        { "limit.wall_time", "max_wall_time_seconds" },
+        { "policy.address", "deny_private_networks" },
+        { "policy.host", "allowed_hosts" },
+        { "policy.mode", "mode" },
+        { "policy.port", "allowed_ports" },
+        { "policy.scheme", "allowed_schemes" },
+        { "tls.ech", "allow_ech" },
+};
+
+const char *refusal_member_of(const char *code) {
+        for (size_t i = 0; i < ELEMENTSOF(members); i++)
+                if (streq(members[i].code, code))
+                        return members[i].member;
+        return NULL;
+}
+
 const char *refusal_member(enum refusal refusal) {
-        switch (refusal) {
-        case REFUSAL_POLICY_MODE:
-                return "mode";
-        case REFUSAL_POLICY_HOST:
-                return "allowed_hosts";
-        case REFUSAL_POLICY_PORT:
-                return "allowed_ports";
-        case REFUSAL_POLICY_SCHEME:
-                return "allowed_schemes";
-        case REFUSAL_POLICY_ADDRESS:
-        case REFUSAL_NON_GLOBAL:
-        case REFUSAL_FAKE_IP:
-                return "deny_private_networks";
-        case REFUSAL_TLS_ECH:
-                return "allow_ech";
-        case REFUSAL_BODY_LIMIT:
-        case REFUSAL_REQUEST_BYTES:
-                return "max_request_body_bytes";
-        case REFUSAL_RESPONSE_BYTES:
-                return "max_response_bytes";
-        case REFUSAL_WALL_TIME:
-                return "max_wall_time_seconds";
-        case REFUSAL_CONNECTIONS:
-                return "max_connections";
-        default:
-                return NULL;
-        }
+        return refusal_member_of(refusal_row(refusal)->code);
+}
+
+const char *refusal_text_of(const char *code) {
+        for (enum refusal r = REFUSAL_NONE + 1; r < REFUSAL_COUNT; r++)
+                if (streq(rows[r].code, code))
+                        return rows[r].text;
+        return NULL;
 }
 
 const struct refusal_row *refusal_row(enum refusal refusal) {

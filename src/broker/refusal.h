@@ -120,6 +120,11 @@ enum refusal_kind refusal_kind(enum refusal refusal);
 
 /* The member of sage.sandbox.network that decided, for whoever may change it; or NULL. */
 const char *refusal_member(enum refusal refusal);
+/* The same for a code, as it stands in an audit; NULL too for a code that is none of ours. */
+const char *refusal_member_of(const char *code);
+
+/* What CODE means, for a person; of several texts for one code the first. NULL for a code that is none of ours. */
+const char *refusal_text_of(const char *code);
 
 /* The row of REFUSAL; that of REFUSAL_NONE has an empty code. */
 const struct refusal_row *refusal_row(enum refusal refusal);
