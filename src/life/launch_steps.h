@@ -1,0 +1,37 @@
+/* A launch under way, and its steps, each in its own file. For launch.c, which takes them in order and undoes them. */
+#pragma once
+
+#include "life/child.h"
+#include "life/dialogue.h"
+#include "life/launch.h"
+#include "plan/filter.h"
+
+/* What the request asked for and what there is of it by now. */
+struct launch {
+        const struct launch_request *request;
+        const struct plan_plan *plan;
+        struct arena *arena;
+        struct launched result;
+        struct filter_program filter;
+        struct child child;
+        struct dialogue dialogue;
+        int cgroup;
+        bool usher;  /* the first process of ours is one */
+        bool hooked; /* hooks outside have begun: from here on a failure owes them poststop */
+};
+
+/* launch_claims.c: what the container holds on this host. Each is written to its state before it is acquired, so that release() finds it. */
+int launch_claim_status(struct launch *l, struct error *err);
+int launch_claim_cgroup(struct launch *l, struct error *err);
+int launch_claim_rdt(struct launch *l, struct error *err);
+int launch_claim_init(struct launch *l, struct error *err);
+/* A class of service that the launch made under a name that others may use is theirs as well from now on (config-linux.md: "MUST NOT
+ * remove"). */
+int launch_share_rdt(struct launch *l, struct error *err);
+
+/* launch_child.c: all that the child will need, and the child. */
+int launch_prepare_child(struct launch *l, struct error *err);
+int launch_clone_child(struct launch *l, struct error *err);
+int launch_write_maps(struct launch *l, struct error *err);
+/* Closes what was opened for the child alone. */
+void launch_drop_sources(struct launch *l);
