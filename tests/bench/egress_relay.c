@@ -14,7 +14,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#define CHUNK 65536
+#define CHUNK (512 << 10) /* the best of 64 KiB to 1 MiB, for copying */
+#define PIPE (1 << 20)    /* the most that everybody may have (/proc/sys/fs/pipe-max-size), and the best for splice(2) */
 
 static void die(const char *what) {
         perror(what);
@@ -62,7 +63,7 @@ static ssize_t copy(int from, int to) {
 }
 
 static ssize_t through_pipe(int from, int to, const int pipe[2]) {
-        ssize_t n = splice(from, NULL, pipe[1], NULL, CHUNK, SPLICE_F_MOVE), left = n;
+        ssize_t n = splice(from, NULL, pipe[1], NULL, PIPE, SPLICE_F_MOVE), left = n;
 
         while (left > 0) {
                 ssize_t r = splice(pipe[0], NULL, to, NULL, (size_t)left, SPLICE_F_MOVE);
@@ -99,7 +100,7 @@ int main(int argc, char **argv) {
         if (argc != 4)
                 return fprintf(stderr, "usage: egress_relay copy|splice PORT DESTINATION-PORT\n"), 2;
         splices = strcmp(argv[1], "splice") == 0;
-        if (pipe2(pipe, O_CLOEXEC) < 0 || fcntl(pipe[1], F_SETPIPE_SZ, 4 * CHUNK) < 0)
+        if (pipe2(pipe, O_CLOEXEC) < 0 || fcntl(pipe[1], F_SETPIPE_SZ, PIPE) < 0)
                 die("pipe");
         listener = listen_on(atoi(argv[2]));
         signal(SIGPIPE, SIG_IGN);
