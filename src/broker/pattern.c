@@ -9,7 +9,7 @@
 #define INVALID(where, ...) fail(err, CODE_NETWORK_POLICY_INVALID, 0, (where), __VA_ARGS__)
 
 static bool is_ascii(const char *text) {
-        while (*text > 0)
+        while (*text && (unsigned char)*text < 0x80)
                 text++;
         return *text == '\0';
 }

@@ -10,16 +10,32 @@
 #include "base/str.h"
 #include "life/listener.h"
 
-/* Mostly the container's own memory limit: cgroup-v2.rst, memory.events, "oom_kill N". */
-static int died(const struct container *container, struct error *err) {
+/* Has the container's memory cgroup counted such an event? cgroup-v2.rst, memory.events: "oom_kill N", and "max N" for allocations that its
+ * limit stood in the way of. */
+static bool memory_event(const struct container *container, const char *name_and_blank) {
         const struct status_cgroup_claim *cgroup = container ? container->status.cgroup : NULL;
         _cleanup_close_ int fd = cgroup ? open(cgroup->path, O_PATH | O_DIRECTORY | O_CLOEXEC) : -1;
         _cleanup_str_ struct str events = { 0 };
-        const char *kills;
+        const char *found;
 
-        if (fd >= 0 && file_read(fd, "memory.events", 4096, &events) == 0 && (kills = strstr(events.text, "oom_kill ")) && kills[9] != '0')
-                return fail(err, CODE_RESOURCE_EXHAUSTED, ENOMEM, "linux.resources.memory.limit",
-                            "the container ran out of memory before its program could start; raise the limit");
+        if (fd < 0 || file_read(fd, "memory.events", 4096, &events) < 0 || !(found = strstr(events.text, name_and_blank)))
+                return false;
+        return found[strlen(name_and_blank)] != '0';
+}
+
+static int out_of_memory(struct error *err) {
+        return fail(err, CODE_RESOURCE_EXHAUSTED, ENOMEM, "linux.resources.memory.limit",
+                    "the container ran out of memory before its program could start; raise the limit");
+}
+
+/* What the kernel refused the child, and what ended it: mostly that is the container's own limit. */
+static int refused_memory(const struct container *container, struct error *err) {
+        return memory_event(container, "\nmax ") ? out_of_memory(err) : -ENOMEM;
+}
+
+static int died(const struct container *container, struct error *err) {
+        if (memory_event(container, "oom_kill "))
+                return out_of_memory(err);
         return fail(err, CODE_LAUNCH_FAILED, EIO, "", "the container's process died before its program could start");
 }
 
@@ -40,9 +56,10 @@ int dialogue_until(struct dialogue *dialogue, enum report until, struct error *e
                 pid_t pid = 0;
                 int r;
 
-                if ((r = interruption_wait(dialogue->interruption, dialogue->socket, err)) < 0 ||
-                    (r = sync_hear(dialogue->socket, &report, &fd, &pid, err)) < 0)
+                if ((r = interruption_wait(dialogue->interruption, dialogue->socket, err)) < 0)
                         return r;
+                if ((r = sync_hear(dialogue->socket, &report, &fd, &pid, err)) < 0)
+                        return r == -ENOMEM ? refused_memory(dialogue->container, err) : r;
                 if (report == REPORT_GONE && (until != REPORT_GONE || !dialogue->executing))
                         return died(dialogue->container, err);
                 if (report == REPORT_BORN)
