@@ -4,15 +4,13 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <poll.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
-#include <sys/syscall.h>
-#include <sys/wait.h>
-#include <linux/sched.h>
 #include <unistd.h>
 
 #include "apply/mounts.h"
@@ -64,10 +62,11 @@ static int write_map(int dir, const char *name, const struct plan_id_range *rang
 
 /* The process that a user namespace needs to come into being. It shares our descriptors, so that we can write to the /proc/self that it
  * opens: our number for it is not the one that this /proc knows it by when we are in a newer PID namespace than /proc is. */
-__attribute__((noreturn)) static void hold_namespace(int ready) {
+__attribute__((noreturn)) static void hold_namespace(int ready, pid_t parent) {
         int32_t self;
 
-        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || getppid() != parent)
+                _exit(1);
         self = open("/proc/self", O_PATH | O_DIRECTORY | O_CLOEXEC);
         (void)!write(ready, &self, sizeof self);
         for (;;)
@@ -90,9 +89,10 @@ static int fill_namespace(int proc, const struct plan_idmap *map, const struct p
 
 /* A user namespace that has the maps of MAP, or the container's own where MAP has none. */
 static int make_namespace(const struct plan_idmap *map, const struct plan_ids *ids, int *ret_userns) {
-        struct clone_args args = { .flags = CLONE_NEWUSER | CLONE_FILES, .exit_signal = SIGCHLD };
-        _cleanup_close_ int reader = -1, writer = -1, proc = -1;
-        int ready[2], r = -EIO;
+        _cleanup_close_ int reader = -1, writer = -1, proc = -1, pidfd = -1;
+        const pid_t self = getpid();
+        struct pollfd fds[2];
+        int ready[2], status, r = -EIO;
         int32_t opened = -1;
         pid_t pid;
 
@@ -100,18 +100,22 @@ static int make_namespace(const struct plan_idmap *map, const struct plan_ids *i
                 return -errno;
         reader = ready[0];
         writer = ready[1];
-        pid = (pid_t)syscall(SYS_clone3, &args, sizeof args);
+        pid = process_clone(CLONE_NEWUSER | CLONE_FILES, -1, &pidfd);
         if (pid < 0)
-                return -errno;
+                return pid;
         if (pid == 0)
-                hold_namespace(writer);
-        if (read(reader, &opened, sizeof opened) == sizeof opened && opened >= 0) {
+                hold_namespace(writer, self);
+        /* The end of the pipe would never be told: the process shares our descriptors, the writing one too. */
+        fds[0] = (struct pollfd){ .fd = reader, .events = POLLIN };
+        fds[1] = (struct pollfd){ .fd = pidfd, .events = POLLIN };
+        while (poll(fds, 2, -1) < 0 && errno == EINTR)
+                ;
+        if (fds[0].revents && read(reader, &opened, sizeof opened) == sizeof opened && opened >= 0) {
                 proc = opened;
                 r = fill_namespace(proc, map, ids, ret_userns);
         }
-        kill(pid, SIGKILL);
-        while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
-                ;
+        process_signal(pidfd, SIGKILL);
+        process_reap(pidfd, &status);
         return r;
 }
 

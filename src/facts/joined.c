@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -26,14 +26,16 @@ static bool is_own(int fd) {
         return fstat(fd, &there) == 0 && stat("/proc/self/ns/user", &here) == 0 && there.st_ino == here.st_ino && there.st_dev == here.st_dev;
 }
 
-/* The process in it that is looked at. It holds READY's other end open for as long as the parent needs it. */
+/* The process in it that is looked at, until OURS, a socket, has no other end any more: the parent may be killed at any time. The signal that
+ * prctl(2) has for that comes only to who could ask for it in time, and a change of credentials, which joining another user's namespace
+ * is, takes it off again. */
 __attribute__((noreturn))
-static void stay_inside(int fd, int ready) {
-        prctl(PR_SET_PDEATHSIG, SIGKILL);
+static void stay_inside(int fd, int ours) {
+        char word = 0;
+
         /* The kernel joins nobody to where he is already (setns(2)). */
-        if ((setns(fd, CLONE_NEWUSER) == 0 || is_own(fd)) && write(ready, "", 1) == 1)
-                for (;;)
-                        pause();
+        if ((setns(fd, CLONE_NEWUSER) == 0 || is_own(fd)) && send(ours, &word, 1, MSG_NOSIGNAL) == 1)
+                (void)!recv(ours, &word, 1, 0);
         _exit(1);
 }
 
@@ -80,7 +82,7 @@ static int look(struct arena *arena, pid_t pid, struct facts_joined *joined) {
 
 int facts_join(struct host *host, const char *path, struct error *err) {
         struct facts_joined *joined = arena_new(host->arena, struct facts_joined);
-        _cleanup_close_ int fd = -1, reader = -1, writer = -1, pidfd = -1;
+        _cleanup_close_ int fd = -1, ours = -1, theirs = -1, pidfd = -1;
         int ends[2], status;
         char ready;
         pid_t pid;
@@ -91,17 +93,19 @@ int facts_join(struct host *host, const char *path, struct error *err) {
         fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
         if (fd < 0)
                 return 0;
-        if (pipe2(ends, O_CLOEXEC) < 0)
+        if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) < 0)
                 return fail_errno(err, CODE_LAUNCH_FAILED, errno, path, "cannot look at the user namespace to join");
-        reader = ends[0];
-        writer = ends[1];
+        ours = ends[0];
+        theirs = ends[1];
         pid = process_clone(0, -1, &pidfd);
-        if (pid == 0)
-                stay_inside(fd, writer);
+        if (pid == 0) {
+                close_fd(&ours);
+                stay_inside(fd, theirs);
+        }
         if (pid < 0)
                 return fail_errno(err, CODE_LAUNCH_FAILED, -pid, path, "cannot look at the user namespace to join");
-        close_fd(&writer);
-        if (read(reader, &ready, 1) == 1 && look(host->arena, pid, joined) == 0)
+        close_fd(&theirs);
+        if (read(ours, &ready, 1) == 1 && look(host->arena, pid, joined) == 0)
                 host->facts.joined = joined;
         process_signal(pidfd, SIGKILL);
         process_reap(pidfd, &status);

@@ -30,6 +30,7 @@ enum { FAILURES_MAX = 20, PATIENCE_MS = 10000 };
 static const char *runtime, *root, *bundle;
 static int failures, errors = -1; /* a file for what a runtime says, or -1 */
 static int earlier;               /* EARLIER in the environment: how many processes create and run make and end before that */
+static bool helper;               /* HELPER in the environment: only the first of those is meant */
 
 /* What a command needs to be there before, and itself. NULL: ends the list. */
 static const struct command {
@@ -264,6 +265,8 @@ static pid_t start_generation(const struct command *command, pid_t *ret_runtime)
 
 /* All commands, but what an usher makes; with USHERS, which is among create, run and exec, only those, and what their ushers make. */
 static bool is_wanted(const struct command *command, char *const *ushers) {
+        if (helper && command->generation != 1)
+                return false;
         if (!*ushers)
                 return command->generation < 2;
         while (*ushers && strcmp(command->words[0], *ushers) != 0)
@@ -276,15 +279,17 @@ static void set_up(char **argv) {
         root = argv[2];
         bundle = argv[3];
         earlier = getenv("EARLIER") ? atoi(getenv("EARLIER")) : 0;
+        helper = getenv("HELPER");
         if (prctl(PR_SET_CHILD_SUBREAPER, 1) < 0 || geteuid() != 0 || access("/sys/fs/cgroup/cgroup.procs", W_OK) < 0)
                 not_here("needs root and a cgroup v2 view");
         setvbuf(stdout, NULL, _IOLBF, 0);
 }
 
-static void print_plan(char *const *ushers) {
+static void print_plan(char *const *ushers, bool children_twice) {
         int n = 0;
 
         for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
-                n += is_wanted(&commands[i], ushers);
+                if (is_wanted(&commands[i], ushers))
+                        n += children_twice && commands[i].generation ? 2 : 1;
         printf("1..%d\n", n);
 }

@@ -45,8 +45,18 @@ everything() {
                 if .type == \"user\" then .path = \"/proc/$pid/ns/user\" elif .type == \"network\" then .path = \"/proc/$pid/ns/net\" else . end)"
         # The first child is the one that looks at the maps.
         EARLIER=1 at_every_call kill create run
+        HELPER=1 at_every_call kill create
         EARLIER=1 at_every_call fail 1 create run
         kill "$pid"
+}
+
+# bats test_tags=bare
+@test "killed, with the process that an id-mapped mount needs" {
+        bundle sleep 100
+        mkdir -p "$BUNDLE/rootfs/b"
+        config --args '.mounts += [{destination: "/b", type: "bind", source: $ARGS.positional[0], options: ["bind"],
+                uidMappings: [{containerID: 0, hostID: 1000, size: 10}], gidMappings: [{containerID: 0, hostID: 1000, size: 10}]}]' "$BUNDLE"
+        HELPER=1 at_every_call kill create
 }
 
 # bats test_tags=bare

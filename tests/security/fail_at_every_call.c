@@ -274,7 +274,7 @@ int main(int argc, char **argv) {
         passes = atoi(argv[4]);
         set_up(argv);
         errors = memfd_create("errors", MFD_CLOEXEC);
-        print_plan(argv + 5);
+        print_plan(argv + 5, false);
         for (int i = 0; i < n; i++) {
                 int tries = 0;
 
