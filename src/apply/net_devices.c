@@ -72,7 +72,7 @@ static int hear(int report, int status, struct error *err) {
         while (n < 0 && errno == EINTR);
         if (n == (ssize_t)sizeof heard) {
                 *err = heard;
-                return -(heard.errnum ?: EIO);
+                return error_received(err);
         }
         if (status > 128)
                 return fail(err, CODE_LAUNCH_FAILED, EIO, field, "the program that moves devices was killed by signal %d", status - 128);

@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+enum { ERRNO_MAX = 4095 }; /* include/linux/err.h, MAX_ERRNO */
+
 static const struct error_code error_codes[CODE_COUNT] = {
         [CODE_OK] = { "sandbox.ok", NULL },
         [CODE_USAGE] = { "sandbox.usage", NULL },
@@ -90,6 +92,27 @@ int fail_errno(struct error *err, enum code code, int errnum, const char *where,
         r = fill(err, code, errnum, where, strerror(errnum), text, ap);
         va_end(ap);
         return r;
+}
+
+/* Escapes the SIZE bytes of TEXT in their place. FROM has room for as many. */
+static void clean(char *text, size_t size, char *from) {
+        memcpy(from, text, size);
+        from[size - 1] = '\0';
+        copy_escaped(text, size, from);
+}
+
+int error_received(struct error *err) {
+        char raw[sizeof err->text];
+
+        if (err->code == CODE_OK || err->code >= CODE_COUNT)
+                err->code = CODE_INTERNAL;
+        if (err->effect > EFFECT_UNKNOWN)
+                err->effect = EFFECT_UNKNOWN;
+        if (err->errnum < 0 || err->errnum > ERRNO_MAX)
+                err->errnum = EIO;
+        clean(err->where, sizeof err->where, raw);
+        clean(err->text, sizeof err->text, raw);
+        return -(err->errnum ? err->errnum : EIO);
 }
 
 int fail_within(struct error *err, int result, const char *prefix) {

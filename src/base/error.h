@@ -62,5 +62,9 @@ int fail(struct error *err, enum code code, int errnum, const char *where, const
 __attribute__((format(printf, 5, 6)))
 int fail_errno(struct error *err, enum code code, int errnum, const char *where, const char *text, ...);
 
+/* ERR as another process sent it, which may be one of a container's own by then: makes of it what fail() could have made, and returns its
+ * negative errno, which is never 0. */
+int error_received(struct error *err);
+
 /* Puts PREFIX before what ERR says, for a caller that knows more of the context. Returns RESULT. */
 int fail_within(struct error *err, int result, const char *prefix);

@@ -89,7 +89,8 @@ static int join_container(struct invocation *invocation, const struct exec_optio
         request.plan = &plan;
         request.process = process;
         request.filter = plan.filter ? &filter : NULL;
-        if (status == OCI_STATUS_PAUSED) /* the join lasts until somebody resumes the container, who needs the lock for that */
+        request.unlocked = status == OCI_STATUS_PAUSED;
+        if (request.unlocked) /* the join lasts until somebody resumes the container, who needs the lock for that */
                 container_unlock(&container);
         /* Until here a signal ends us at once: another command may keep the container locked for long. */
         if (!o->detach && (r = foreground_begin(foreground, err)) < 0)

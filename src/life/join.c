@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #include "apply/affinity.h"
-#include "apply/cgroup_move.h"
+#include "apply/cgroup_room.h"
 #include "apply/credentials.h"
 #include "apply/idmap.h"
 #include "apply/oom.h"
@@ -27,6 +27,7 @@
 #include "base/log.h"
 #include "base/process.h"
 #include "base/str.h"
+#include "life/cgroup_claim.h"
 #include "life/dialogue.h"
 #include "life/join_cgroup.h"
 #include "life/payload.h"
@@ -107,7 +108,7 @@ static int bear(struct join *j, struct error *err) {
         pid_t pid = process_sibling();
 
         if (pid == -EAGAIN) {
-                /* We are the one more process that the container's limit has room for. Outside we are not in the way. */
+                /* We are the one more process that the container's limit has room for; the runtime can raise that. */
                 if (sync_report_born(j->sync.child, pid) < 0)
                         _exit(255);
                 sync_await(j->sync.child, TOKEN_AGAIN);
@@ -214,20 +215,23 @@ static int clone_into(struct join *j, struct joined *joined, struct error *err) 
         return joined->pid < 0 ? fail_errno(err, CODE_LAUNCH_FAILED, -joined->pid, "", "cannot make a process in the container") : 0;
 }
 
-/* With one process left of its limit, the container has room for the usher or for what it makes. The kernel let the usher in, so its place
- * is the new process's: both change, and the number is what it was. */
-static int change_places(struct join *j, struct joined *joined, struct dialogue *dialogue, struct error *err) {
-        _cleanup_close_ int own = -1;
-        int r;
+/* With one process left of its limit, the container has room for the usher or for what it makes, and the kernel let the usher in. It goes as
+ * soon as the other is there, and the number is what it was. If we are killed here, the limit stays one higher. */
+static int make_room(struct join *j, struct dialogue *dialogue, struct error *err) {
+        const struct status_cgroup_claim *claim = j->container->status.cgroup;
+        _cleanup_close_ int fd = -1;
+        uint64_t before;
+        int r, end;
 
-        if (j->cgroup < 0)
+        if (cgroup_claim_open(j->container, &fd) < 0 || claim->ours == 0 || j->request->unlocked || cgroup_room_begin(fd, &before) < 0)
                 return fail(err, CODE_RESOURCE_EXHAUSTED, EAGAIN, "", "the limit on processes is reached: no child can be made");
-        if ((r = cgroup_open_current(&own)) < 0 || (r = cgroup_move(own, joined->pid)) < 0)
-                return fail_errno(err, CODE_LAUNCH_FAILED, -r, "linux.resources.pids.limit", "cannot make room for the process within the limit");
-        if ((r = sync_tell(j->sync.runtime, TOKEN_AGAIN, 0, err)) < 0 || (r = dialogue_until(dialogue, REPORT_BORN, err)) < 0)
-                return r;
-        r = cgroup_move(j->cgroup, dialogue->born);
-        return r < 0 ? fail_errno(err, CODE_LAUNCH_FAILED, -r, "", "cannot move the process into the container's cgroup") : 0;
+        r = sync_tell(j->sync.runtime, TOKEN_AGAIN, 0, err);
+        if (r == 0)
+                r = dialogue_until(dialogue, REPORT_BORN, err);
+        end = cgroup_room_end(fd, before);
+        if (r == 0 && end < 0)
+                return fail_errno(err, CODE_LAUNCH_FAILED, -end, "linux.resources.pids.limit", "cannot set the limit on processes back");
+        return r;
 }
 
 /* The usher has done its work: what it made is the command. Somebody inside may have taken hold of that already and speak for it, so only
@@ -237,7 +241,7 @@ static int take_over(struct join *j, struct joined *joined, struct dialogue *dia
         pid_t usher = joined->pid;
 
         if (r == 0 && dialogue->born == -EAGAIN)
-                r = change_places(j, joined, dialogue, err);
+                r = make_room(j, dialogue, err);
         if (r < 0)
                 return r;
         if (dialogue->born <= 0 || dialogue->born == usher || (r = process_adopt(dialogue->born, &pidfd)) < 0)
@@ -285,7 +289,10 @@ static void abandon(struct joined *joined) {
 }
 
 static bool may_trace(const struct plan_process *process) {
-        return (process->capabilities->bounding | process->capabilities->permitted) >> CAP_SYS_PTRACE & 1;
+        const struct plan_capabilities *sets = process->capabilities;
+
+        /* A file's inheritable set raises what a process may inherit, whatever its bounding set is (capabilities(7)). */
+        return (sets->bounding | sets->permitted | sets->inheritable) >> CAP_SYS_PTRACE & 1;
 }
 
 /* Whose processes see us come, and may they trace us? Those of a joined pid namespace are not known here. In a user namespace of the

@@ -18,6 +18,7 @@ struct join_request {
         const char *cgroup;                 /* --cgroup: below the container's own cgroup; NULL: in it */
         const char *console_socket, *pid_file, *pidfd_socket;
         struct interruption *interruption; /* NULL: signals end us at once */
+        bool unlocked;                      /* the container is: others may change it meanwhile */
         unsigned preserve_fds;              /* the descriptors of ACTIVATION among them */
         struct activation activation;
 };

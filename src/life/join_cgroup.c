@@ -9,6 +9,7 @@
 #include "base/fd.h"
 #include "base/process.h"
 #include "facts/facts.h"
+#include "life/cgroup_claim.h"
 
 static bool leads_out(const char *path) {
         while (*(path += strspn(path, "/"))) {
@@ -38,11 +39,10 @@ int join_cgroup_of_init(const struct container *container, int *ret, struct erro
 }
 
 int join_cgroup_open(const struct container *container, const char *below, int *ret, struct error *err) {
-        const struct status_cgroup_claim *claim = container->status.cgroup;
-        char path[PATH_MAX];
-        int fd;
+        _cleanup_close_ int claimed = -1;
+        int fd, r;
 
-        if (!claim) {
+        if (!container->status.cgroup) {
                 if (below)
                         return fail(err, CODE_USAGE, EINVAL, "--cgroup", "the container has no cgroup");
                 *ret = -1;
@@ -50,13 +50,19 @@ int join_cgroup_open(const struct container *container, const char *below, int *
         }
         if (below && leads_out(below))
                 return fail(err, CODE_USAGE, EINVAL, "--cgroup", "bad sub cgroup path `%s`: expected one below the container's own", below);
-        if (snprintf(path, sizeof path, "%s/%s", claim->path, below ? below : "") >= (int)sizeof path)
-                return fail(err, CODE_USAGE, ENAMETOOLONG, "--cgroup", "the path is too long");
-        fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
-        if (fd < 0 && errno == ENOENT && !below)
+        r = cgroup_claim_open(container, &claimed);
+        if (r == -ENOENT && !below)
                 return join_cgroup_of_init(container, ret, err);
+        if (r < 0)
+                return fail_errno(err, CODE_LAUNCH_FAILED, -r, container->status.cgroup->path, "cannot open the container's cgroup");
+        if (!below) {
+                *ret = take_fd(&claimed);
+                return 0;
+        }
+        below += strspn(below, "/");
+        fd = openat(claimed, *below ? below : ".", O_PATH | O_DIRECTORY | O_CLOEXEC);
         if (fd < 0)
-                return fail_errno(err, CODE_LAUNCH_FAILED, errno, below ? "--cgroup" : path, "cannot open the cgroup %s", path);
+                return fail_errno(err, CODE_LAUNCH_FAILED, errno, "--cgroup", "cannot open the cgroup %s/%s", container->status.cgroup->path, below);
         *ret = fd;
         return 0;
 }

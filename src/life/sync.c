@@ -90,6 +90,19 @@ int sync_ask_pids(int runtime, struct error *err) {
         return 0;
 }
 
+/* One is all that a message of ours carries. */
+static void take_descriptors(const struct cmsghdr *rights, int *ret_fd) {
+        for (size_t i = 0; i < (rights->cmsg_len - CMSG_LEN(0)) / sizeof(int); i++) {
+                int fd;
+
+                memcpy(&fd, CMSG_DATA(rights) + i * sizeof fd, sizeof fd);
+                if (*ret_fd < 0)
+                        *ret_fd = fd;
+                else
+                        close_fd(&fd);
+        }
+}
+
 /* What came with a message: a descriptor, and since sync_ask_pids() the sender (unix(7)). */
 static void take_control(struct msghdr *header, int *ret_fd, pid_t *ret_pid) {
         for (struct cmsghdr *c = CMSG_FIRSTHDR(header); c; c = CMSG_NXTHDR(header, c)) {
@@ -98,7 +111,7 @@ static void take_control(struct msghdr *header, int *ret_fd, pid_t *ret_pid) {
                 if (c->cmsg_level != SOL_SOCKET)
                         continue;
                 if (c->cmsg_type == SCM_RIGHTS)
-                        memcpy(ret_fd, CMSG_DATA(c), sizeof *ret_fd);
+                        take_descriptors(c, ret_fd);
                 if (c->cmsg_type == SCM_CREDENTIALS) {
                         memcpy(&sender, CMSG_DATA(c), sizeof sender);
                         *ret_pid = sender.pid;
@@ -132,7 +145,7 @@ int sync_hear(int runtime, enum report *ret, int *ret_fd, pid_t *ret_pid, struct
                 *ret_pid = message.why_not;
         if (message.report == REPORT_ERROR) {
                 *err = message.error;
-                return -(err->errnum ? err->errnum : EIO);
+                return error_received(err);
         }
         return 0;
 }

@@ -2,6 +2,9 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 #include "base/fd.h"
 #include "base/process.h"
@@ -102,6 +105,56 @@ static void end_of_file_behind_exec_means_that_the_program_runs(void **state) {
         close(d.socket);
 }
 
+/* What stands for the child by then may be a process of the container's, which says what it likes. */
+static void an_error_from_nobody_knows_whom_is_one_that_can_be_told(void **state) {
+        struct { int32_t report, why_not; struct error error; } message = { .report = REPORT_ERROR };
+        struct sync sync;
+        struct error err;
+        struct dialogue d;
+        (void)state;
+
+        for (int i = 0; i < 2; i++) {
+                memset(&message.error, i ? 0xff : 0x1b, sizeof message.error);
+                message.error.errnum = i ? INT32_MIN : -5;
+                assert_int_equal(sync_open(&sync, &err), 0);
+                assert_int_equal(write(sync.child, &message, sizeof message), sizeof message);
+                d = (struct dialogue){ .socket = sync.runtime, .console = -1 };
+                assert_int_equal(dialogue_until(&d, REPORT_READY, &err), -EIO);
+                assert_int_equal(err.code, CODE_INTERNAL);
+                assert_true(err.effect <= EFFECT_UNKNOWN);
+                assert_true(strnlen(err.where, sizeof err.where) < sizeof err.where);
+                assert_true(strnlen(err.text, sizeof err.text) < sizeof err.text);
+                assert_null(strchr(err.text, 0x1b));
+                sync_close(&sync);
+        }
+}
+
+static void no_descriptor_but_the_first_stays_of_a_message_with_many(void **state) {
+        union { char space[CMSG_SPACE(5 * sizeof(int))]; struct cmsghdr align; } control = { 0 };
+        const int32_t message[2] = { REPORT_READY, 0 }, sent[5] = { 0, 0, 0, 0, 0 };
+        struct iovec iov = { (void *)(uintptr_t)message, sizeof message };
+        struct msghdr header = { .msg_iov = &iov, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof control };
+        struct cmsghdr *rights = CMSG_FIRSTHDR(&header);
+        struct sync sync;
+        struct error err;
+        enum report report;
+        int fd, next;
+        pid_t pid;
+        (void)state;
+
+        assert_int_equal(sync_open(&sync, &err), 0);
+        *rights = (struct cmsghdr){ .cmsg_len = CMSG_LEN(sizeof sent), .cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS };
+        memcpy(CMSG_DATA(rights), sent, sizeof sent);
+        assert_int_equal(sendmsg(sync.child, &header, 0), sizeof message);
+        assert_int_equal(sync_hear(sync.runtime, &report, &fd, &pid, &err), 0);
+        assert_true(fd >= 0);
+        next = dup(0);
+        assert_int_equal(next, fd + 1);
+        close(next);
+        close(fd);
+        sync_close(&sync);
+}
+
 static void says_nothing(int socket) {
         (void)socket;
 }
@@ -139,6 +192,8 @@ static void a_child_ends_itself_when_the_runtime_is_gone(void **state) {
 int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(an_error_crosses_as_it_is),
+                cmocka_unit_test(an_error_from_nobody_knows_whom_is_one_that_can_be_told),
+                cmocka_unit_test(no_descriptor_but_the_first_stays_of_a_message_with_many),
                 cmocka_unit_test(an_error_is_heard_although_a_token_was_left_unread),
                 cmocka_unit_test(a_token_that_cannot_be_sent_is_an_error_but_to_a_child_that_is_gone),
                 cmocka_unit_test(end_of_file_behind_exec_means_that_the_program_runs),

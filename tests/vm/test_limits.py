@@ -1,6 +1,8 @@
 """Resource limits of a bundle, on real controllers."""
 
+import ctypes
 import os
+import signal
 
 LOOP0 = "7:0"  # the loop device below the XFS volume: a block device that is surely there
 
@@ -122,6 +124,45 @@ def test_exec_needs_room_for_one_process_only_also_where_it_takes_an_usher(vm):
     assert container.cgroup().read("pids.current") == "1"
     container.exec("/bin/sh", "-c", "true | true; echo survived").must_fail()  # its own fork is one too many
     assert len(container.cgroup().processes()) == 1
+
+
+def cgroups_at_birth(*argv):
+    """Runs ARGV to its end, and returns what /proc/PID/cgroup says of each process that it makes before that one's first instruction."""
+    trace_me, go_on, set_options, fork_clone_exitkill, all_children = 0, 7, 0x4200, 0x2 | 0x8 | 0x100000, 0x40000000  # ptrace(2), waitpid(2)
+    ptrace = ctypes.CDLL(None).ptrace
+    ptrace.argtypes = [ctypes.c_long] * 4
+    first = os.fork()
+    if first == 0:
+        ptrace(trace_me, 0, 0, 0)
+        os.execv(argv[0], argv)
+    os.waitpid(first, 0)
+    ptrace(set_options, first, 0, fork_clone_exitkill)
+    ptrace(go_on, first, 0, 0)
+    known, cgroups = {first}, []
+    while first in known:
+        pid, status = os.waitpid(-1, all_children)
+        if not os.WIFSTOPPED(status):
+            known.discard(pid)
+            continue
+        if pid not in known:
+            known.add(pid)
+            with open(f"/proc/{pid}/cgroup") as file:
+                cgroups.append(file.read())
+        stop = os.WSTOPSIG(status)
+        ptrace(go_on, pid, 0, 0 if stop in (signal.SIGTRAP, signal.SIGSTOP) else stop)
+    return cgroups
+
+
+def test_what_exec_makes_is_in_the_cgroup_from_its_birth_on_also_with_room_for_one(vm):
+    """Who may trace it could fork from it elsewhere: a process without the limits and device rules of the container."""
+    container = vm.container("/bin/sleep", "1000")
+    container.add_capabilities("CAP_SYS_PTRACE")
+    container.resources["pids"] = {"limit": 2}
+    container.launch()
+    with open(f"/proc/{container.state()['pid']}/cgroup") as file:
+        ours = file.read()
+    assert cgroups_at_birth(vm.runtime_path, "exec", container.id, "/bin/true") == [ours, ours]
+    assert container.cgroup().read("pids.max") == "2"
 
 
 def test_exec_with_an_usher_fails_without_room_for_a_process(vm):
