@@ -88,18 +88,19 @@ load helpers
         printed $'lo\n1\nrefused'
 }
 
-# As root there is no such limit, so the user's keys are used up by one who goes on as the runtime (keyrings(7), "/proc/keys").
+# As root there is no such limit, so the user's keys are used up by one who goes on as the runtime (keyrings(7)). A user of its own: keys
+# are counted for the whole machine, and go when the kernel gets to it.
 @test "containers/podman 13363: a used-up quota of keys is told with the way out, and no key is left" {
         [ -e /proc/sys/kernel/keys/maxkeys ] || skip 'this kernel has no keyrings'
         bundle
-        config '.linux.namespaces += [{type: "user"}] | .linux.uidMappings = [{containerID: 0, hostID: 1001, size: 1}]
+        config '.linux.namespaces += [{type: "user"}] | .linux.uidMappings = [{containerID: 0, hostID: 1771, size: 1}]
                 | .linux.gidMappings = .linux.uidMappings
                 | .mounts |= map(if .destination == "/dev/pts" then .options -= ["gid=5"] else . end)'
         mkdir /run/sage-cli-user
         cp "$SAGE_RUNTIME" /run/sage-cli-user/sage-runtime
         cp -a "$BUNDLE" /run/sage-cli-user/bundle
         mkdir -m 0700 /run/sage-cli-user/root
-        chown -R 1001:1001 /run/sage-cli-user
+        chown -R 1771:1771 /run/sage-cli-user
         cat >/run/sage-cli-user/full <<-'PYTHON'
 		import ctypes, os, sys
 		libc = ctypes.CDLL(None, use_errno=True)
@@ -111,10 +112,10 @@ load helpers
 	PYTHON
         cd /run/sage-cli-user
         [ "$(uname -m)" = x86_64 ] || sed -i 's/syscall(250/syscall(219/; s/syscall(248/syscall(217/' full
-        detached setpriv --reuid 1001 --regid 1001 --clear-groups python3 full ./sage-runtime --root root --cgroup-manager disabled run --bundle bundle box
+        detached setpriv --reuid 1771 --regid 1771 --clear-groups python3 full ./sage-runtime --root root --cgroup-manager disabled run --bundle bundle box
         failed 1 'keyring' --no-new-keyring
-        wait_until sh -c '! grep -q "^ *1001:" /proc/key-users'
-        detached setpriv --reuid 1001 --regid 1001 --clear-groups python3 full ./sage-runtime --root root --cgroup-manager disabled run --no-new-keyring --bundle bundle box
+        wait_until sh -c '! grep -q "^ *1771:" /proc/key-users'
+        detached setpriv --reuid 1771 --regid 1771 --clear-groups python3 full ./sage-runtime --root root --cgroup-manager disabled run --no-new-keyring --bundle bundle box
         cd /
         rm -r /run/sage-cli-user
         succeeded
