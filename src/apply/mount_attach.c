@@ -254,6 +254,17 @@ static int attach_filesystem(struct attach *a, const struct plan_mount *m, int *
         return r;
 }
 
+/* A root file system that serves again has the symlink already; anything else in its place would be kept silently. */
+static bool is_symlink_to(int dir, const char *name, const char *target) {
+        char found[PATH_MAX];
+        ssize_t n = readlinkat(dir, name, found, sizeof found - 1);
+
+        if (n < 0)
+                return false;
+        found[n] = '\0';
+        return streq(found, target);
+}
+
 /* copy-symlink (crun.1): a source that is a symlink is made again in the container, not followed. 1: made, 0: it is none. */
 static int copy_symlink(struct attach *a, const struct plan_mount *m, struct error *err) {
         char target[PATH_MAX], parent[PATH_MAX];
@@ -272,8 +283,11 @@ static int copy_symlink(struct attach *a, const struct plan_mount *m, struct err
         r = container_path_make(a->root, parent, S_IFDIR, &dir, err);
         if (r < 0)
                 return r;
-        if (symlinkat(target, dir, slash + 1) < 0 && errno != EEXIST)
-                return fail_mount(err, errno, m, "make the symlink");
+        if (symlinkat(target, dir, slash + 1) < 0) {
+                r = -errno;
+                if (r != -EEXIST || !is_symlink_to(dir, slash + 1, target))
+                        return fail_mount(err, -r, m, "make the symlink");
+        }
         return 1;
 }
 

@@ -1,8 +1,20 @@
 /* How likely the kernel's out-of-memory killer is to choose the container's process. */
 #pragma once
 
+#include <stdbool.h>
+
 #include "base/error.h"
 #include "spec/plan.h"
 
-/* Writes /proc/self/oom_score_adj (proc_pid_oom_score_adj(5)) where the plan says a value; the host's /proc must still be there. */
-int oom_score_adjust(const struct plan_process *process, struct error *err);
+struct oom_loan {
+        char own[16];
+        size_t n; /* 0: nothing was lent */
+};
+
+/* Gives the runtime itself the oom_score_adj (proc_pid_oom_score_adj(5)) that the plan says, so that whatever it clones from here on has
+ * it. The child cannot: its file in /proc is the host's root's when it is not dumpable, and in a user namespace it has no right to that. */
+int oom_score_lend(const struct plan_process *process, struct oom_loan *ret, struct error *err);
+
+/* The runtime's own is what it was. Nobody is told of a failure, which can be one of a kernel without the file only: who had a value may
+ * always have it again. */
+void oom_score_return(struct oom_loan *loan);

@@ -11,7 +11,7 @@
 #include "life/wait.h"
 
 static const struct option_row options[] = {
-        { "process", 'p', OPTION_TEXT, offsetof(struct exec_options, process), "JSON file with the whole process object" },
+        { "process", 'p', OPTION_TEXT, offsetof(struct exec_options, process), "JSON file with the whole process object, in place of COMMAND" },
         { "tty", 't', OPTION_FLAG, offsetof(struct exec_options, tty), "give it a terminal" },
         { "cwd", 0, OPTION_TEXT, offsetof(struct exec_options, cwd), "working directory" },
         { "user", 'u', OPTION_TEXT, offsetof(struct exec_options, user), "UID[:GID], numbers" },

@@ -18,7 +18,6 @@
 #include "apply/loopback.h"
 #include "apply/masks.h"
 #include "apply/mounts.h"
-#include "apply/oom.h"
 #include "apply/rlimits.h"
 #include "apply/rootfs.h"
 #include "apply/sysctl.h"
@@ -129,7 +128,6 @@ static int enter_root(struct child *child, int *ret_slave, struct error *err) {
                         return r;
         }
         if ((r = sysctls_write(plan, err)) < 0 ||
-            (r = oom_score_adjust(plan->process, err)) < 0 ||
             (r = masks_apply(plan, root, err)) < 0)
                 return r;
         return rootfs_enter(plan, root, err);

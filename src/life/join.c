@@ -180,10 +180,11 @@ static void child_main(struct join *j) {
 static int clone_into(struct join *j, struct joined *joined, struct error *err) {
         uint64_t first = j->namespaces & CLONE_NEWPID;
         int dumpable = prctl(PR_GET_DUMPABLE, 0, 0, 0, 0), r;
+        struct oom_loan oom = { .n = 0 };
 
         /* Non-dumpable before there is anything of us inside: a process there must not get at what we hold (CVE-2016-9962). The child
-         * inherits that, and the place in the queue of the out-of-memory killer, whose file only a dumpable process may write. */
-        if ((r = oom_score_adjust(j->request->process, err)) < 0 || (r = affinity_begin(j->request->process, err)) < 0 ||
+         * inherits that. */
+        if ((r = oom_score_lend(j->request->process, &oom, err)) < 0 || (r = affinity_begin(j->request->process, err)) < 0 ||
             (r = credentials_hide(err)) < 0)
                 return r;
 
@@ -208,6 +209,7 @@ static int clone_into(struct join *j, struct joined *joined, struct error *err) 
                         child_main(j);
         }
         prctl(PR_SET_DUMPABLE, dumpable, 0, 0, 0); /* we ourselves are on the host, as before */
+        oom_score_return(&oom);
         close_fd(&j->sync.child);
         if (joined->pid == -EAGAIN)
                 return fail(err, CODE_RESOURCE_EXHAUSTED, EAGAIN, "linux.resources.pids.limit",

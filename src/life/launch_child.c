@@ -8,6 +8,7 @@
 #include "apply/dev_nodes.h"
 #include "apply/idmap.h"
 #include "apply/mounts.h"
+#include "apply/oom.h"
 #include "base/fd.h"
 #include "base/log.h"
 #include "base/process.h"
@@ -167,14 +168,18 @@ static int follow_usher(struct launch *l, struct error *err) {
 }
 
 int launch_clone_child(struct launch *l, struct error *err) {
-        int r = 0;
+        struct oom_loan oom = { .n = 0 };
+        int r = oom_score_lend(l->plan->process, &oom, err);
 
+        if (r < 0)
+                return r;
         l->result.pid = process_clone(l->usher ? 0 : namespaces_of_clone(l->plan->namespaces), l->usher ? -1 : l->cgroup, &l->result.pidfd);
         if (l->result.pid == 0) {
                 if (l->usher)
                         usher_main(&l->child, l->cgroup);
                 child_main(&l->child);
         }
+        oom_score_return(&oom);
         close_fd(&l->child.sync.child);
         close_fd(&l->child.gate);
         hook_output_close(&l->child.hook_output);

@@ -75,11 +75,15 @@ static enum code refusal_code(const struct gap *gaps, size_t n) {
 /* The member of config.json that asks for the item called NAME; NAME itself where it is not one. */
 static const char *field_of(const struct plan_plan *plan, const char *name) {
         const struct plan_cgroup_write *limit = NULL;
+        enum item item = 0;
 
-        for (enum item item = 0; plan && !limit && item < ITEM_COUNT; item++)
-                if (streq(name, demand_name(item)) && (item == ITEM_CGROUP || demand_controller(item)))
-                        limit = cgroup_first_limit(plan->cgroup, demand_controller(item));
-        return limit ? limit->field : name;
+        if (!plan)
+                return name;
+        while (!streq(name, demand_name(item)))
+                item++;
+        if (item == ITEM_CGROUP || demand_controller(item))
+                limit = cgroup_first_limit(plan->cgroup, demand_controller(item));
+        return limit ? limit->field : demand_field(plan, item) ?: name;
 }
 
 int admit(struct arena *arena, const struct plan_plan *plan, const struct facts_facts *facts, struct gap **ret_gaps, size_t *ret_n,

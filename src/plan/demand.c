@@ -16,24 +16,25 @@ static const struct {
         const char *name;
         const char *controller;
         bool limit;
+        const char *field; /* of config.json */
 } items[ITEM_COUNT] = {
         [ITEM_KERNEL] = { "kernel", NULL, false },
-        [ITEM_NAMESPACES] = { "namespaces", NULL, false },
-        [ITEM_USER_NAMESPACE] = { "user_namespace", NULL, false },
-        [ITEM_ID_MAP] = { "id_map", NULL, false },
+        [ITEM_NAMESPACES] = { "namespaces", NULL, false, "linux.namespaces" },
+        [ITEM_USER_NAMESPACE] = { "user_namespace", NULL, false, "linux.namespaces" },
+        [ITEM_ID_MAP] = { "id_map", NULL, false, "linux.uidMappings" },
         [ITEM_IDENTITY] = { "identity", NULL, false },
         [ITEM_PROC] = { "proc", NULL, false },
-        [ITEM_IDMAPPED_MOUNTS] = { "idmapped_mounts", NULL, false },
-        [ITEM_SECCOMP] = { "seccomp", NULL, false },
-        [ITEM_APPARMOR] = { "apparmor", NULL, false },
-        [ITEM_SELINUX] = { "selinux", NULL, false },
-        [ITEM_SCHEDULER] = { "scheduler", NULL, false },
-        [ITEM_IO_PRIORITY] = { "io_priority", NULL, false },
-        [ITEM_MEMORY_POLICY] = { "memory_policy", NULL, false },
-        [ITEM_RDT] = { "rdt", NULL, false },
+        [ITEM_IDMAPPED_MOUNTS] = { "idmapped_mounts", NULL, false, "mounts" },
+        [ITEM_SECCOMP] = { "seccomp", NULL, false, "linux.seccomp" },
+        [ITEM_APPARMOR] = { "apparmor", NULL, false, "process.apparmorProfile" },
+        [ITEM_SELINUX] = { "selinux", NULL, false, "process.selinuxLabel" },
+        [ITEM_SCHEDULER] = { "scheduler", NULL, false, "process.scheduler" },
+        [ITEM_IO_PRIORITY] = { "io_priority", NULL, false, "process.ioPriority" },
+        [ITEM_MEMORY_POLICY] = { "memory_policy", NULL, false, "linux.memoryPolicy" },
+        [ITEM_RDT] = { "rdt", NULL, false, "linux.intelRdt" },
         [ITEM_HOST_POLICY] = { "host_policy", NULL, false },
         [ITEM_CGROUP] = { "cgroup", NULL, false },
-        [ITEM_DEVICES] = { "devices", NULL, false },
+        [ITEM_DEVICES] = { "devices", NULL, false, "linux.resources.devices" },
         [ITEM_CPU] = { "cpu", "cpu", true },
         [ITEM_MEMORY] = { "memory", "memory", true },
         [ITEM_PROCESS_COUNT] = { "process_count", "pids", true },
@@ -45,12 +46,22 @@ static const struct {
         [ITEM_MISC] = { "misc", "misc", false },
 };
 
+static bool named(const char *text) {
+        return text && *text;
+}
+
 const char *demand_name(enum item item) {
         return items[item].name;
 }
 
 const char *demand_controller(enum item item) {
         return items[item].controller;
+}
+
+const char *demand_field(const struct plan_plan *plan, enum item item) {
+        if (item == ITEM_SELINUX && !named(plan->process->selinux_label))
+                return "linux.mountLabel";
+        return items[item].field;
 }
 
 bool demand_is_limit(enum item item) {
@@ -83,10 +94,6 @@ static uint64_t mount_items(const struct plan_plan *plan) {
                 set |= if_bit(mount->idmap, ITEM_IDMAPPED_MOUNTS);
         }
         return set;
-}
-
-static bool named(const char *text) {
-        return text && *text;
 }
 
 static uint64_t process_items(const struct plan_plan *plan) {

@@ -51,5 +51,7 @@ struct demand demand_of(const struct plan_plan *plan);
 const char *demand_name(enum item item);
 /* The cgroup controller that enforces the item, or NULL. */
 const char *demand_controller(enum item item);
+/* The member of config.json that asks PLAN for the item, or NULL: none does, or one for every controller. */
+const char *demand_field(const struct plan_plan *plan, enum item item);
 /* One of Sage's four resource limits (missing_limits). */
 bool demand_is_limit(enum item item);

@@ -39,21 +39,56 @@ static int read_ranges(struct arena *arena, const char **at, struct oci_id_mappi
         return 0;
 }
 
+/* crun.1, "@": TO is an id of the container. Ids that follow each other there need not do so on the host, so that a range may become
+ * several; of more than the kernel takes, ids_compile_map() is shown one too many. Without a user namespace the ids are the host's. */
+static int from_container(struct compilation *c, const struct plan_id_range *map, size_t n_map, const char *field,
+                          struct oci_id_mapping **ranges, size_t *n_ranges) {
+        struct oci_id_mapping *all = arena_array(c->arena, struct oci_id_mapping, IDS_MOST_RANGES + 1);
+        size_t n = 0;
+
+        for (size_t i = 0; n_map && i < *n_ranges; i++) {
+                struct oci_id_mapping rest = (*ranges)[i];
+
+                do {
+                        const struct plan_id_range *in = ids_find(map, n_map, rest.host_id);
+                        uint32_t skipped = in ? rest.host_id - in->inside : 0, left = in ? in->count - skipped : 0;
+                        uint32_t size = rest.size < left ? rest.size : left;
+
+                        if (!in)
+                                return INVALID(c->err, field, "%u is no id of the container: its map does not have it", rest.host_id);
+                        if (n <= IDS_MOST_RANGES)
+                                all[n++] = (struct oci_id_mapping){ .container_id = rest.container_id, .host_id = in->outside + skipped, .size = size };
+                        rest.container_id += size;
+                        rest.host_id += size;
+                        rest.size -= size;
+                } while (rest.size);
+        }
+        if (n_map) {
+                *ranges = all;
+                *n_ranges = n;
+        }
+        return 0;
+}
+
 static int compile_text(struct compilation *c, const char *text, const char *field, struct plan_idmap *map) {
         while (*text) {
                 const char *uids = str_after(text, "uids="), *gids = str_after(text, "gids=");
+                const struct plan_ids *ids = c->plan->ids;
                 struct oci_id_mapping *ranges;
                 struct plan_id_range **ret = uids ? &map->uid_map : &map->gid_map;
                 size_t *ret_n = uids ? &map->n_uid_map : &map->n_gid_map;
+                const char *which = FIELD(c->arena, "%s.%s", field, uids ? "uids" : "gids");
+                bool relative;
                 int r;
 
                 text = uids ?: gids;
-                if (text && *text == '@')
-                        return UNSUPPORTED(c->err, field,
-                                           "maps relative to the container's (\"@…\") are not supported; give absolute ones");
+                relative = text && *text == '@';
+                text += relative;
                 if (!text || *ret || read_ranges(c->arena, &text, &ranges, ret_n) < 0 || (*text && *text != ';'))
-                        return INVALID(c->err, field, "expected idmap=uids=FROM-TO-SIZE#…;gids=FROM-TO-SIZE#…");
-                if ((r = ids_compile_map(c->arena, ranges, *ret_n, field, ret, c->err)) < 0)
+                        return INVALID(c->err, field, "expected idmap=uids=FROM-TO-SIZE#…;gids=FROM-TO-SIZE#…, or @FROM-TO-SIZE#…");
+                if ((relative && (r = from_container(c, uids ? ids->uid_map : ids->gid_map, uids ? ids->n_uid_map : ids->n_gid_map, which,
+                                                     &ranges, ret_n)) < 0) ||
+                    (r = ids_compile_map(c->arena, ranges, *ret_n, which, ret, c->err)) < 0)
                         return r;
                 text += *text == ';';
         }

@@ -8,5 +8,5 @@ static inline bool idmap_asked(const struct oci_mount *asked, const char *option
 }
 
 /* Id-mapped bind mounts, MOUNT_ATTR_IDMAP of mount_setattr(2): mounts[].uidMappings and gidMappings, the option idmap or ridmap for the
- * maps of the container's user namespace, or crun's idmap=uids=FROM-TO-SIZE#…;gids=…. A map left out of the plan means the container's. */
+ * maps of the container's user namespace, or crun's idmap=uids=FROM-TO-SIZE#…;gids=…, in which an @ before FROM says that TO is an id of the container. A map left out of the plan means the container's. */
 int idmap_compile(struct compilation *c, const struct oci_mount *asked, const char *option, struct plan_mount *mount);

@@ -5,7 +5,6 @@
 #include <stdlib.h>
 
 /* user_namespaces(7), "Defining user and group ID mappings": one write(2) of at most 340 lines and less than a page. */
-#define MOST_RANGES 340u
 #define PAGE 4096u
 
 bool ids_map_outside(const struct plan_id_range *map, size_t n, uint32_t id) {
@@ -15,20 +14,24 @@ bool ids_map_outside(const struct plan_id_range *map, size_t n, uint32_t id) {
         return false;
 }
 
-bool ids_map_inside(const struct plan_id_range *map, size_t n, uint32_t id) {
+const struct plan_id_range *ids_find(const struct plan_id_range *map, size_t n, uint32_t id) {
         for (size_t i = 0; i < n; i++)
                 if (id >= map[i].inside && id - map[i].inside < map[i].count)
-                        return true;
-        return false;
+                        return &map[i];
+        return NULL;
+}
+
+bool ids_map_inside(const struct plan_id_range *map, size_t n, uint32_t id) {
+        return ids_find(map, n, id);
 }
 
 bool ids_outside(const struct plan_id_range *map, size_t n, uint32_t id, uint32_t *ret) {
-        for (size_t i = 0; i < n; i++)
-                if (id >= map[i].inside && id - map[i].inside < map[i].count) {
-                        *ret = map[i].outside + (id - map[i].inside);
-                        return true;
-                }
-        return false;
+        const struct plan_id_range *range = ids_find(map, n, id);
+
+        if (!range)
+                return false;
+        *ret = range->outside + (id - range->inside);
+        return true;
 }
 
 struct span {
@@ -57,8 +60,8 @@ int ids_compile_map(struct arena *arena, const struct oci_id_mapping *asked, siz
         size_t bytes = 0;
         int r;
 
-        if (n > MOST_RANGES)
-                return INVALID(err, field, "expected at most %u ranges (user_namespaces(7)), found %zu", MOST_RANGES, n);
+        if (n > IDS_MOST_RANGES)
+                return INVALID(err, field, "expected at most %u ranges (user_namespaces(7)), found %zu", IDS_MOST_RANGES, n);
         map = arena_array(arena, struct plan_id_range, n);
         inside = arena_array(arena, struct span, n);
         outside = arena_array(arena, struct span, n);

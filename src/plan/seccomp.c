@@ -40,6 +40,8 @@ int seccomp_compile(struct compilation *c) {
                 filter->listener_path = rules->listener_path;
                 if (!filter->listener_path)
                         return INVALID(c->err, "linux.seccomp.listenerPath", "SCMP_ACT_NOTIFY needs somebody to notify");
+                if (filter->listener_path[0] != '/')
+                        return INVALID(c->err, "linux.seccomp.listenerPath", "expected an absolute path, found \"%s\"", filter->listener_path);
                 filter->listener_metadata = rules->listener_metadata;
         }
         if ((r = check_names(c, rules)) < 0)

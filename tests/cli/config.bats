@@ -308,7 +308,9 @@ accepted() {
 		.linux.namespaces += [{type: "pid"}] => linux.namespaces[6]
 		.linux.namespaces[1].path = "relative" => linux.namespaces[1].path
 		.linux.maskedPaths = ["proc/x"] => linux.maskedPaths[0]
+		.linux.maskedPaths = ["/"] => linux.maskedPaths[0]
 		.linux.readonlyPaths = ["/a", "b"] => linux.readonlyPaths[1]
+		.linux.readonlyPaths = ["/proc/.."] => linux.readonlyPaths[0]
 		.linux.rootfsPropagation = "nope" => linux.rootfsPropagation
 		.linux.cgroupsPath = "/" => linux.cgroupsPath
 		.linux.cgroupsPath = "/a/../.." => linux.cgroupsPath

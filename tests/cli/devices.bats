@@ -13,10 +13,6 @@ teardown() {
 USERNS='.linux.namespaces += [{type: "user"}] | .linux.uidMappings = [{containerID: 0, hostID: 100000, size: 1000}]
         | .linux.gidMappings = .linux.uidMappings | .linux.resources.devices = [{allow: true, access: "rwm"}]'
 
-open_to_all() {
-        chmod 755 "$BATS_RUN_TMPDIR" "$BATS_TEST_TMPDIR"
-}
-
 # what KIND: a bundle without or with a user namespace.
 what() {
         bundle

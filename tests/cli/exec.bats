@@ -216,6 +216,31 @@ in_box() {
         failed 255 args
 }
 
+@test "--process has the whole object: another option that would change it, or a command, is refused beside it" {
+        running
+        printf '{"cwd": "/", "args": ["true"]}' >"$BATS_TEST_TMPDIR/process.json"
+        beside() {
+                # shellcheck disable=SC2086
+                in_box --process "$BATS_TEST_TMPDIR/process.json" $1 box
+                failed 255 "${1%% *}: not beside --process"
+        }
+        table beside <<-'ROWS'
+		--tty
+		--cwd /
+		--user 0
+		--additional-gids 5
+		--env A=b
+		--cap CAP_KILL
+		--no-new-privs
+		--process-label x
+		--apparmor x
+	ROWS
+        in_box --process "$BATS_TEST_TMPDIR/process.json" box false
+        failed 255 'COMMAND: not beside --process'
+        in_box --process "$BATS_TEST_TMPDIR/process.json" --cgroup / --preserve-fds 0 --ignore-paused box
+        succeeded
+}
+
 @test "--detach returns at once and the pid file names the command's process" {
         running
         in_box --detach --pid-file "$BATS_TEST_TMPDIR/pid" box sleep 99

@@ -334,3 +334,71 @@ propagation_of() {
         inside 'cat /proc/self/cgroup | grep ^0::; ls /sys/fs/cgroup/cgroup.procs; mkdir /sys/fs/cgroup/x 2>/dev/null || echo refused'
         printed $'0::/\n/sys/fs/cgroup/cgroup.procs\nrefused'
 }
+
+# A directory of uid and gid 1000's with a file of theirs and one of root's, bound to /m with OPTIONS (a jq array): who owns what in there.
+owners() {
+        local source=$BATS_TEST_TMPDIR/owned
+        mkdir -p "$source"
+        touch "$source/theirs" "$source/roots"
+        chown 1000:1000 "$source" "$source/theirs"
+        config --args ".root.readonly = false | .mounts += [{destination: \"/m\", type: \"bind\", source: \$ARGS.positional[0], options: $1}]" "$source"
+        inside 'stat -c "%n %u:%g" /m /m/*'
+}
+
+@test "idmap shows a bind's files as those of others, by ids of the host or, behind an @, of the container" {
+        local userns='.linux.namespaces += [{type: "user"}] | .linux.uidMappings = [{containerID: 0, hostID: 100000, size: 65536}]
+                | .linux.gidMappings = .linux.uidMappings'
+        bundle
+        owners '["bind", "idmap=uids=1000-0-1;gids=1000-5-1"]'
+        printed $'/m 0:5\n/m/roots 65534:65534\n/m/theirs 0:5'
+        [ "$(stat -c %u:%g "$BATS_TEST_TMPDIR/owned/theirs")" = 1000:1000 ]
+        bundle
+        owners '["bind", "idmap=uids=1000-0-1"]'
+        failed 1 'mounts[7].options' gidMappings
+        open_to_all
+        mkdir "$BUNDLE/rootfs/m"
+        config "$userns | .mounts = .mounts[:7]"
+        owners '["rbind", "ridmap"]'
+        printed $'/m 1000:1000\n/m/roots 0:0\n/m/theirs 1000:1000'
+        config '.mounts = .mounts[:7]'
+        owners '["bind", "idmap=uids=@1000-0-1;gids=@1000-5-1"]'
+        printed $'/m 0:5\n/m/roots 65534:65534\n/m/theirs 0:5'
+}
+
+@test "copy-symlink makes a source that is a symlink again, and puts it in no other's place" {
+        bundle
+        ln -s /etc/passwd "$BATS_TEST_TMPDIR/link"
+        copied() {
+                config --args '.root.readonly = false | .mounts = .mounts[:7] + [{destination: $ARGS.positional[1], type: "bind",
+                        source: $ARGS.positional[0], options: ["bind", "copy-symlink"]}]' "$BATS_TEST_TMPDIR/link" "$1"
+                inside "readlink $1"
+        }
+        copied /new/link
+        printed /etc/passwd
+        copied /new/link # the root file system serves again
+        printed /etc/passwd
+        leaves_nothing copied /etc/group
+        failed 1 'mounts[7]' 'File exists'
+        ln -s /elsewhere "$BUNDLE/rootfs/tmp/link"
+        copied /tmp/link
+        failed 1 'mounts[7]' 'File exists'
+        rm "$BATS_TEST_TMPDIR/link"
+        echo file >"$BATS_TEST_TMPDIR/link"
+        copied /new/file
+        failed 1
+        inside 'cat /new/file'
+        printed file
+}
+
+@test "src-nofollow binds a symlink itself, dest-nofollow covers one" {
+        bundle
+        ln -s /etc/passwd "$BATS_TEST_TMPDIR/link"
+        echo file >"$BATS_TEST_TMPDIR/file"
+        ln -s passwd "$BUNDLE/rootfs/etc/alias"
+        config --args '.root.readonly = false | .mounts += [
+                {destination: "/l", type: "bind", source: "\($ARGS.positional[0])/link", options: ["bind", "src-nofollow"]},
+                {destination: "/etc/alias", type: "bind", source: "\($ARGS.positional[0])/file", options: ["bind", "dest-nofollow"]}]' \
+                "$BATS_TEST_TMPDIR"
+        inside 'readlink /l; cat /etc/alias; grep -c root /etc/passwd'
+        printed $'/etc/passwd\nfile\n1'
+}

@@ -292,6 +292,24 @@ NONE=0000000000000000
         printed "$(cat /proc/self/oom_score_adj)"
 }
 
+@test "oomScoreAdj is set in a user namespace and for exec too, and the runtime keeps its own" {
+        bundle sleep 100
+        open_to_all
+        config '.process.oomScoreAdj = 345 | .linux.namespaces += [{type: "user"}]
+                | .linux.uidMappings = [{containerID: 0, hostID: 100000, size: 65536}] | .linux.gidMappings = .linux.uidMappings'
+        runtime run --bundle "$BUNDLE" box </dev/null >/dev/null 2>&1 &
+        local run=$!
+        wait_until has_status box running
+        detached runtime exec box cat /proc/1/oom_score_adj /proc/self/oom_score_adj
+        printed $'345\n345'
+        local parent
+        parent=$(awk '/^PPid/ { print $2 }' "/proc/$(state box .pid)/status")
+        [ "$(<"/proc/$parent/comm")" = sage-runtime ]
+        [ "$(<"/proc/$parent/oom_score_adj")" = "$(cat /proc/self/oom_score_adj)" ]
+        runtime kill box KILL
+        wait "$run" || true
+}
+
 @test "the program has only the standard descriptors, whatever the caller had open" {
         bundle
         config '.process.args = ["ls", "/proc/self/fd"]'

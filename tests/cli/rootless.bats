@@ -81,10 +81,10 @@ is() {
 }
 
 @test "one id and no cgroup: a container's life, with every way into it" {
-        config "$ONE_ID"
+        config "$ONE_ID | .process.oomScoreAdj = 300"
         started user
-        user ./sage-runtime exec box sh -c 'id -u; cat /proc/self/setgroups'
-        printed $'0\ndeny'
+        user ./sage-runtime exec box sh -c 'id -u; cat /proc/self/setgroups; cat /proc/1/oom_score_adj /proc/self/oom_score_adj'
+        printed $'0\ndeny\n300\n300'
         user ./sage-runtime exec --user 0:0 --cwd /tmp box pwd
         printed /tmp
         echo '{"args": ["id", "-g"], "cwd": "/", "user": {"uid": 0, "gid": 0}}' >"$HOME_OF_USER/process.json"

@@ -392,6 +392,29 @@ static void a_missing_limit_has_the_code_that_hosts_look_for(void **state) {
         assert_string_equal(err.where, "proc");
 }
 
+CHANGE(mount_label_without_selinux, s->plan->rootfs.mount_label = "system_u:object_r:container_file_t:s0";)
+
+static void an_error_names_the_field_that_asks(void **state) {
+        static const struct { void (*change)(struct subject *s); const char *field; } rows[] = {
+                { profile_without_apparmor, "process.apparmorProfile" }, { label_without_selinux, "process.selinuxLabel" },
+                { mount_label_without_selinux, "linux.mountLabel" }, { no_resctrl, "linux.intelRdt" },
+                { fifo_of_user, "process.scheduler" }, { realtime_io_of_user, "process.ioPriority" },
+                { memory_elsewhere, "linux.memoryPolicy" }, { old_listener_flag, "linux.seccomp" }, { not_granted, "linux.uidMappings" },
+                { idmapped_by_user, "mounts" },
+        };
+
+        (void)state;
+        for (size_t i = 0; i < ELEMENTSOF(rows); i++) {
+                _cleanup_arena_ struct arena arena = { 0 };
+                struct error err = { 0 };
+                struct gap *gaps;
+                size_t n;
+
+                assert_int_equal(judge(&arena, BUNDLE, rows[i].change, &gaps, &n, &err), -EOPNOTSUPP);
+                assert_string_equal(err.where, rows[i].field);
+        }
+}
+
 CHANGE(cgroups_disabled_on_v1, cgroup_v1(s); s->plan->cgroup.manager = PLAN_CGROUP_MANAGER_DISABLED;)
 CHANGE(root_under_apparmor, s->facts->userns->apparmor_restricted = true; s->facts->userns->unprivileged_clone = false;)
 CHANGE(unconfined_profile, s->plan->process.apparmor_profile = "unconfined"; s->facts->kernel->apparmor = false;)
@@ -517,6 +540,7 @@ int main(void) {
                 cmocka_unit_test(a_host_with_everything_runs_everything),
                 cmocka_unit_test(nothing_is_held_against_a_host_of_which_nothing_is_known),
                 cmocka_unit_test(a_missing_limit_has_the_code_that_hosts_look_for),
+                cmocka_unit_test(an_error_names_the_field_that_asks),
                 cmocka_unit_test(what_looks_like_an_obstacle_and_is_none_passes),
                 cmocka_unit_test(a_path_beside_the_delegated_cgroup_is_outside),
                 cmocka_unit_test(a_launch_needs_no_more_facts_than_its_plan_asks_for),

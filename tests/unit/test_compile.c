@@ -156,9 +156,9 @@ static const struct row refused[] = {
         { "crun's idmap, wrong", OPTIONS("\"bind\",\"idmap=uids=0-1;gids=0-1-1\""), "mounts[0].options", "expected idmap=uids=", INVALID },
         { "crun's idmap, twice the users", OPTIONS("\"bind\",\"idmap=uids=0-1-1;uids=0-1-1\""),
           "mounts[0].options", "expected idmap=uids=", INVALID },
-        { "crun's idmap, relative", OPTIONS("\"bind\",\"idmap=uids=@0-1-1\""), "mounts[0].options", "absolute", UNSUPPORTED },
+        { "crun's idmap, an @ only", OPTIONS("\"bind\",\"idmap=uids=@\""), "mounts[0].options", "@FROM-TO-SIZE", INVALID },
         { "crun's idmap, an id twice", OPTIONS("\"bind\",\"idmap=uids=0-1-5#4-9-1;gids=0-1-1\""),
-          "mounts[0].options", "share the containerID 4", INVALID },
+          "mounts[0].options.uids", "share the containerID 4", INVALID },
         { "a label that ends itself", LINUX("\"mountLabel\":\"a\\\"b\""), "linux.mountLabel", "quotation mark", INVALID },
 
         { "a device without a number", DEVICE("\"type\":\"c\",\"minor\":1"), "linux.devices[0].major", "required", INVALID },
@@ -246,6 +246,18 @@ static const struct row refused[] = {
         { "somebody's process", RESOURCES("\"unified\":{\"cgroup.procs\":\"1\"}"),
           "linux.resources.unified[\"cgroup.procs\"]", "no parameter", INVALID },
 
+        { "a mask on the root", LINUX("\"maskedPaths\":[\"/a\",\"/\"]"), "linux.maskedPaths[1]", "below /", INVALID },
+        { "a mask on the root by another name", LINUX("\"maskedPaths\":[\"//a/./../\"]"), "linux.maskedPaths[0]", "below /", INVALID },
+        { "a read-only path that is the root", LINUX("\"readonlyPaths\":[\"/..\"]"), "linux.readonlyPaths[0]", "below /", INVALID },
+        { "a relative listener",
+          LINUX("\"seccomp\":{\"defaultAction\":\"SCMP_ACT_ALLOW\",\"listenerPath\":\"l\","
+                "\"syscalls\":[{\"names\":[\"mkdir\"],\"action\":\"SCMP_ACT_NOTIFY\"}]}"),
+          "linux.seccomp.listenerPath", "absolute path, found \"l\"", INVALID },
+        { "ids that the container does not have",
+          ALL("", ",\"mounts\":[{\"destination\":\"/a\",\"source\":\"/s\",\"options\":[\"bind\",\"idmap=uids=@0-65530-10;gids=0-0-1\"]}]",
+              "," MAPS, ",{\"type\":\"user\"}"),
+          "mounts[0].options.uids", "65536 is no id of the container", INVALID },
+        { "an empty range in an option", OPTIONS("\"bind\",\"idmap=uids=0-0-1;gids=@1-1-0\""), "mounts[0].options.gids[0].size", "found 0", INVALID },
         { "data for nobody", LINUX("\"seccomp\":{\"defaultAction\":\"SCMP_ACT_ALLOW\",\"listenerMetadata\":\"x\"}"),
           "linux.seccomp.listenerMetadata", "needs linux.seccomp.listenerPath", INVALID },
         { "nobody to notify",
@@ -595,6 +607,29 @@ static void crun_idmap_options_become_maps(void **state) {
         assert_false(map->recursive);
 }
 
+static const struct plan_idmap *idmap_among(const char *maps, const char *option) {
+        return must_compile(arena_printf(&arena, ALL("", ",\"mounts\":[{\"destination\":\"/a\",\"source\":\"/s\",\"options\":[\"bind\",\"%s\"]}]",
+                                                     ",\"gidMappings\":" MAP ",\"uidMappings\":[%s]", ",{\"type\":\"user\"}"), option, maps),
+                            &root_host)->mounts[0].idmap;
+}
+
+/* The example of crun's manual page, and a range that the container's map cuts in three. */
+static void crun_idmap_options_with_an_at_speak_of_ids_of_the_container(void **state) {
+        static const struct plan_id_range cut[] = { { 1000, 500, 1 }, { 1001, 2001, 9 }, { 1010, 70010, 90 } };
+        const struct plan_idmap *map = idmap_among(RANGE(0, 0, 1) "," RANGE(1, 2, 1000), "idmap=uids=@1-3-10;gids=@5-7-2");
+
+        (void)state;
+        assert_int_equal(map->n_uid_map, 1);
+        assert_memory_equal(map->uid_map, (&(struct plan_id_range){ 1, 4, 10 }), sizeof *map->uid_map);
+        assert_memory_equal(map->gid_map, (&(struct plan_id_range){ 5, 100007, 2 }), sizeof *map->gid_map);
+        map = idmap_among(RANGE(0, 500, 1) "," RANGE(1, 2001, 9) "," RANGE(10, 70010, 1000), "idmap=uids=@1000-0-100;gids=0-0-1");
+        assert_int_equal(map->n_uid_map, 3);
+        assert_memory_equal(map->uid_map, cut, sizeof cut);
+        assert_memory_equal(map->gid_map, (&(struct plan_id_range){ 0, 0, 1 }), sizeof *map->gid_map);
+        map = must_compile(OPTIONS("\"bind\",\"idmap=uids=@1-3-10;gids=@0-1-1\""), &root_host)->mounts[0].idmap;
+        assert_memory_equal(map->uid_map, (&(struct plan_id_range){ 1, 3, 10 }), sizeof *map->uid_map);
+}
+
 static void a_remount_is_one_call_on_what_is_there(void **state) {
         const struct plan_mount *m = must_compile(MOUNT("\"options\":[\"bind\",\"remount\",\"ro\",\"nosuid\"]"), &root_host)->mounts;
 
@@ -680,6 +715,7 @@ int main(void) {
                 TEST(sysctls_are_paths_and_name_their_namespace),
                 TEST(a_relative_bundle_path_is_below_the_bundle),
                 TEST(crun_idmap_options_become_maps),
+                TEST(crun_idmap_options_with_an_at_speak_of_ids_of_the_container),
                 TEST(a_remount_is_one_call_on_what_is_there),
                 TEST(without_a_cgroup_nothing_is_limited_and_said_so),
                 TEST(a_joined_user_namespace_has_the_maps_that_it_has),
