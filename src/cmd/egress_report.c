@@ -74,7 +74,7 @@ static const struct change {
         { "allowed_hosts", BY_HOST, "add \"%s\"", 0, 0 },
         { "allowed_ports", BY_PORT, "add %s", 0, 0 },
         { "allowed_schemes", BY_PORT, "add \"http\" for plain requests, \"https\" for CONNECT", 0, 0 },
-        { "deny_private_networks", BY_HOST, "false, which opens all private networks to the allowed hosts", 0, 0 },
+        { "deny_private_networks", BY_HOST, "false, for a private address; opens all of those to allowed hosts", 0, 0 },
         { "max_connections", BY_NOTHING, "more", 0, 0 },
         { "max_request_body_bytes", BY_HOST, "more than %s", offsetof(struct sage_audit, sent_bytes), 1 },
         { "max_response_bytes", BY_HOST, "more than %s", offsetof(struct sage_audit, received_bytes), 1 },

@@ -51,8 +51,9 @@ def check_that_it_can_fail(path):
     _, found, _ = cases.read_row(path)
     same = []
     for how in ("lax", "shut"):
-        with wrong_broker(how), row_of(0.3) as row:
+        with wrong_broker(how), row_of() as row:
             row.run(CONTROL[how])
+            row.seconds = 0.3 # no answer is an outcome, too
             for case in found:
                 if passes(case) != (how == "shut"):
                     continue

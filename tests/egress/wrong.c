@@ -58,7 +58,7 @@ enum refusal __wrap_policy_decide_body(const struct policy *policy, uint64_t len
 struct vetting __wrap_vet(const struct policy *policy, enum host_kind kind, const struct addresses *addresses, uint32_t own,
         const struct addresses *upstream) {
         (void)policy, (void)kind, (void)addresses, (void)own, (void)upstream;
-        return (struct vetting){ REFUSAL_NONE };
+        return (struct vetting){ .refusal = REFUSAL_NONE };
 }
 
 /* ---- a reader of requests as many are ------------------------------------------------------------------------------------------ */
