@@ -67,7 +67,7 @@ static int check_mount_namespace(struct compilation *c, const struct plan_namesp
                        "expected a \"mount\" namespace: root, mounts, masked and read-only paths must not be made in the host's");
 }
 
-static int compile_name(struct compilation *c, const char *field, const char *name, const char **ret) {
+int namespaces_compile_name(struct compilation *c, const char *field, const char *name, const char **ret) {
         if (!name || !*name)
                 return 0;
         if (!namespace_own(c->plan, CLONE_NEWUTS))
@@ -117,7 +117,8 @@ int namespaces_compile(struct compilation *c) {
         c->plan->namespaces = namespaces;
         if ((r = compile_list(c, linux, namespaces)) < 0 || (r = check_mount_namespace(c, namespaces)) < 0)
                 return r;
-        if ((r = compile_offsets(c, linux->time_offsets)) < 0 || (r = compile_name(c, "hostname", config->hostname, &c->plan->hostname)) < 0)
+        if ((r = compile_offsets(c, linux->time_offsets)) < 0 ||
+            (r = namespaces_compile_name(c, "hostname", config->hostname, &c->plan->hostname)) < 0)
                 return r;
-        return compile_name(c, "domainname", config->domainname, &c->plan->domainname);
+        return namespaces_compile_name(c, "domainname", config->domainname, &c->plan->domainname);
 }

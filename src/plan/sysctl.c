@@ -3,6 +3,8 @@
 
 #include <linux/sched.h>
 
+#include "plan/namespaces.h"
+
 struct owner {
         const char *key;    /* below /proc/sys; one that ends in '/' stands for all below it */
         uint64_t flag;      /* CLONE_NEW* of the namespace it belongs to */
@@ -65,6 +67,15 @@ static bool is_clean(const char *path) {
         }
 }
 
+/* What docker has in place of the member. Its file is the host's root's to write, whatever user namespace the UTS one belongs to
+ * (kernel/utsname_sysctl.c), and setdomainname(2) asks that one: so it becomes the member. */
+static int compile_domainname(struct compilation *c, const char *field, const char *value) {
+        if (c->plan->domainname && !streq(value, c->plan->domainname))
+                return INVALID(c->err, field, "differs from the member \"domainname\"");
+        return namespaces_compile_name(c, field, value, &c->plan->domainname);
+}
+
+/* 1: RET is a file to write, 0: nothing is left to do. */
 static int compile_one(struct compilation *c, const struct string_pair *pair, struct plan_sysctl *ret) {
         char *path = to_path(c->arena, pair->key);
         const struct owner *owner = is_clean(path) ? find(path) : NULL;
@@ -74,14 +85,14 @@ static int compile_one(struct compilation *c, const struct string_pair *pair, st
                 return INVALID(c->err, field, "no namespace has this setting: it would change the host");
         if (owner->instead)
                 return INVALID(c->err, field, "use the member \"%s\" in its place", owner->instead);
-        if (streq(path, "kernel/domainname") && c->plan->domainname && !streq(pair->value, c->plan->domainname))
-                return INVALID(c->err, field, "differs from the member \"domainname\"");
         if (!namespace_own(c->plan, owner->flag))
                 return INVALID(c->err, field, "the container shares the host's %s, which this would change",
                                owner->flag == CLONE_NEWIPC ? "IPC namespace" : owner->flag == CLONE_NEWNET ? "network namespace" :
                                owner->flag == CLONE_NEWUTS ? "UTS namespace" : "user namespace");
+        if (streq(path, "kernel/domainname"))
+                return compile_domainname(c, field, pair->value);
         *ret = (struct plan_sysctl){ .key = path, .value = pair->value, .namespace = owner->flag };
-        return 0;
+        return 1;
 }
 
 int sysctl_compile(struct compilation *c) {
@@ -91,9 +102,12 @@ int sysctl_compile(struct compilation *c) {
         if (linux->n_sysctl == 0)
                 return 0;
         c->plan->sysctls = arena_array(c->arena, struct plan_sysctl, linux->n_sysctl);
-        for (size_t i = 0; i < linux->n_sysctl; i++)
-                if ((r = compile_one(c, &linux->sysctl[i], &c->plan->sysctls[i])) < 0)
+        for (size_t i = 0; i < linux->n_sysctl; i++) {
+                if ((r = compile_one(c, &linux->sysctl[i], &c->plan->sysctls[c->plan->n_sysctls])) < 0)
                         return r;
-        c->plan->n_sysctls = linux->n_sysctl;
+                c->plan->n_sysctls += (size_t)r;
+        }
+        if (c->plan->n_sysctls == 0)
+                c->plan->sysctls = NULL;
         return 0;
 }

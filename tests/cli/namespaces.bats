@@ -112,6 +112,14 @@ USERNS='.linux.namespaces += [{type: "user"}] | .linux.uidMappings = [{container
         [ "$(</proc/sys/net/ipv4/ip_default_ttl)" != 77 ]
 }
 
+@test "in a user namespace sysctls are set too, and the one of the domain name, which docker has in place of the member" {
+        bundle
+        open_to_all
+        config "$USERNS | .linux.sysctl = {\"net.ipv4.ip_forward\": \"1\", \"kernel.domainname\": \"realm\"}"
+        inside 'cat /proc/sys/net/ipv4/ip_forward /proc/sys/kernel/domainname'
+        printed $'1\nrealm'
+}
+
 @test "a sysctl that would change the host is refused, and so is a value that the kernel refuses" {
         refused() {
                 config "$2 | .linux.sysctl = {\"$1\": \"1\"}"

@@ -566,7 +566,6 @@ static void sysctls_are_paths_and_name_their_namespace(void **state) {
                 { "net/ipv4/conf/eth0.100/forwarding", "net/ipv4/conf/eth0.100/forwarding", CLONE_NEWNET },
                 { "fs.mqueue.msg_max", "fs/mqueue/msg_max", CLONE_NEWIPC },
                 { "kernel.sem", "kernel/sem", CLONE_NEWIPC },
-                { "kernel.domainname", "kernel/domainname", CLONE_NEWUTS },
         };
 
         (void)state;
@@ -578,6 +577,17 @@ static void sysctls_are_paths_and_name_their_namespace(void **state) {
                 assert_string_equal(plan->sysctls[0].key, rows[i].path);
                 assert_int_equal(plan->sysctls[0].namespace, rows[i].flag);
         }
+}
+
+static void the_sysctl_of_the_domain_name_is_the_member(void **state) {
+        const struct plan_plan *plan = must_compile(ALL("", "", ",\"sysctl\":{\"kernel.domainname\":\"d\",\"kernel.sem\":\"1\"}",
+                                                        ",{\"type\":\"uts\"},{\"type\":\"ipc\"}"),
+                                                    &root_host);
+
+        (void)state;
+        assert_string_equal(plan->domainname, "d");
+        assert_int_equal(plan->n_sysctls, 1);
+        assert_string_equal(plan->sysctls[0].key, "kernel/sem");
 }
 
 static void a_relative_bundle_path_is_below_the_bundle(void **state) {
@@ -713,6 +723,7 @@ int main(void) {
                 TEST(a_given_device_takes_the_place_of_a_default_one),
                 TEST(sysfs_is_bound_where_the_network_is_not_the_containers),
                 TEST(sysctls_are_paths_and_name_their_namespace),
+                TEST(the_sysctl_of_the_domain_name_is_the_member),
                 TEST(a_relative_bundle_path_is_below_the_bundle),
                 TEST(crun_idmap_options_become_maps),
                 TEST(crun_idmap_options_with_an_at_speak_of_ids_of_the_container),
