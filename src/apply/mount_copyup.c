@@ -25,23 +25,28 @@ struct copy {
 
 static int copy_directory(const struct copy *copy, int from, int to, int depth);
 
-/* Owner before mode: chown(2) clears the set-user-id bits. */
-static int copy_attributes(int at, const char *name, const struct stat *st) {
+/* What NAME is was made by us a moment ago, but in a container that is there already others see it, may have put a symlink in its place by now,
+ * and hope that we follow it. Owner before mode: chown(2) clears the set-user-id bits. FD: NAME opened, or -1 for what has no mode that could
+ * be set without following. */
+static int copy_attributes(int at, const char *name, int fd, const struct stat *st) {
         const struct timespec times[] = { st->st_atim, st->st_mtim };
-        bool link = S_ISLNK(st->st_mode);
 
-        if (fchownat(at, name, st->st_uid, st->st_gid, AT_SYMLINK_NOFOLLOW) < 0)
+        if (fd < 0)
+                return fchownat(at, name, st->st_uid, st->st_gid, AT_SYMLINK_NOFOLLOW) < 0 ||
+                                utimensat(at, name, times, AT_SYMLINK_NOFOLLOW) < 0
+                        ? -errno
+                        : 0;
+        if (fchown(fd, st->st_uid, st->st_gid) < 0 || fchmod(fd, st->st_mode & 07777) < 0)
                 return -errno;
-        if (!link && fchmodat(at, name, st->st_mode & 07777, 0) < 0)
-                return -errno;
-        return utimensat(at, name, times, AT_SYMLINK_NOFOLLOW) < 0 ? -errno : 0;
+        return futimens(fd, times) < 0 ? -errno : 0;
 }
 
-static int copy_bytes(int from, int to) {
+/* No more than there were when we came: whoever can write to it could make it longer as fast as we read. */
+static int copy_bytes(int from, int to, off_t left) {
         char chunk[16384];
 
-        for (;;) {
-                ssize_t n = read(from, chunk, sizeof chunk);
+        while (left > 0) {
+                ssize_t n = read(from, chunk, left < (off_t)sizeof chunk ? (size_t)left : sizeof chunk);
                 int r;
 
                 if (n < 0 && errno == EINTR)
@@ -51,27 +56,42 @@ static int copy_bytes(int from, int to) {
                 r = file_write_all(to, chunk, (size_t)n);
                 if (r < 0)
                         return r;
+                left -= n;
         }
+        return 0;
 }
 
 /* O_NONBLOCK: whatever takes the file's place in the meantime must not make us wait. */
-static int copy_file(int from, int to, const char *name) {
+static int copy_file(int from, int to, const char *name, const struct stat *st) {
         _cleanup_close_ int in = openat(from, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC), out = -1;
+        int r;
 
         if (in < 0)
                 return -errno;
         out = openat(to, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-        return out < 0 ? -errno : copy_bytes(in, out);
+        if (out < 0)
+                return -errno;
+        r = copy_bytes(in, out, st->st_size);
+        return r < 0 ? r : copy_attributes(to, name, out, st);
 }
 
-static int copy_link(int from, int to, const char *name) {
+static int copy_link(int from, int to, const char *name, const struct stat *st) {
         char target[PATH_MAX];
         ssize_t n = readlinkat(from, name, target, sizeof target - 1);
 
         if (n < 0)
                 return -errno;
         target[n] = '\0';
-        return symlinkat(target, to, name) < 0 ? -errno : 0;
+        return symlinkat(target, to, name) < 0 ? -errno : copy_attributes(to, name, -1, st);
+}
+
+/* A device, a FIFO, or a socket. */
+static int copy_node(int to, const char *name, const struct stat *st) {
+        mode_t before = umask(0);
+        int r = mknodat(to, name, st->st_mode, st->st_rdev) < 0 ? -errno : 0;
+
+        umask(before);
+        return r < 0 ? r : copy_attributes(to, name, -1, st);
 }
 
 /* 0 or -errno of NAME itself; what fails deeper has filled ERR already and comes back as 1. */
@@ -82,12 +102,12 @@ static int copy_below(const struct copy *copy, int from, int to, const char *nam
                 return -errno;
         if (mkdirat(to, name, 0700) < 0)
                 return -errno;
-        if (st->st_dev != copy->device)
-                return 0;
         out = openat(to, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
         if (out < 0)
                 return -errno;
-        return copy_directory(copy, in, out, depth + 1) < 0 ? 1 : 0;
+        if (st->st_dev == copy->device && copy_directory(copy, in, out, depth + 1) < 0)
+                return 1;
+        return copy_attributes(to, name, out, st);
 }
 
 static int copy_entry(const struct copy *copy, int from, int to, const char *name, int depth) {
@@ -99,13 +119,11 @@ static int copy_entry(const struct copy *copy, int from, int to, const char *nam
         else if (S_ISDIR(st.st_mode))
                 r = copy_below(copy, from, to, name, &st, depth);
         else if (S_ISREG(st.st_mode))
-                r = copy_file(from, to, name);
+                r = copy_file(from, to, name, &st);
         else if (S_ISLNK(st.st_mode))
-                r = copy_link(from, to, name);
+                r = copy_link(from, to, name, &st);
         else
-                r = mknodat(to, name, st.st_mode & S_IFMT, st.st_rdev) < 0 ? -errno : 0;
-        if (r == 0)
-                r = copy_attributes(to, name, &st);
+                r = copy_node(to, name, &st);
         if (r < 0)
                 return fail_errno(copy->err, CODE_LAUNCH_FAILED, -r, copy->field, "cannot copy %s into the new tmpfs (tmpcopyup)", name);
         return r > 0 ? -EIO : 0;

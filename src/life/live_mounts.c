@@ -3,11 +3,14 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/openat2.h>
+#include <linux/stat.h>
 #include <sched.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "apply/container_path.h"
 #include "apply/credentials.h"
 #include "apply/idmap.h"
 #include "apply/mount_detach.h"
@@ -28,6 +31,7 @@ struct live {
         size_t n;
         int *sources; /* trees of the host's for binds, opened before: the container's root may not reach them; NULL: mounts are removed */
         int init;
+        const struct container *container;
         struct sync sync;
 };
 
@@ -47,13 +51,33 @@ static int enter(const struct live *live, int *ret_root, struct error *err) {
         return *ret_root < 0 ? fail_errno(err, CODE_LAUNCH_FAILED, errno, "/", "cannot open the container's root") : 0;
 }
 
-/* Takes off the first N again. */
-static void undo(const struct live *live, int root, size_t n, struct error *err) {
+static void undo_one(const struct live *live, int root, size_t i, struct error *err) {
         struct error second;
 
+        if (mount_detach(root, &live->mounts[i], &second) < 0)
+                err->effect = EFFECT_APPLIED;
+}
+
+/* Takes off the first N again. */
+static void undo(const struct live *live, int root, size_t n, struct error *err) {
         while (n > 0)
-                if (mount_detach(root, &live->mounts[--n], &second) < 0)
-                        err->effect = EFFECT_APPLIED;
+                undo_one(live, root, --n, err);
+}
+
+/* Which mount lies at M's destination; 0: none. */
+static uint64_t mount_at(int root, const struct plan_mount *m) {
+        _cleanup_close_ int fd = container_path_try(root, m->destination, O_PATH, RESOLVE_NO_SYMLINKS);
+        struct statx stx;
+
+        return fd >= 0 && statx(fd, "", AT_EMPTY_PATH, STATX_MNT_ID, &stx) == 0 && stx.stx_attributes & STATX_ATTR_MOUNT_ROOT
+                ? stx.stx_mnt_id
+                : 0;
+}
+
+/* A mount can be there although it failed: what it was to be filled with did not fit. BEFORE: which one was there before it. */
+static void undo_half(const struct live *live, int root, size_t i, uint64_t before, struct error *err) {
+        if (mount_at(root, &live->mounts[i]) != before)
+                undo_one(live, root, i, err);
 }
 
 static int add_all(const struct live *live, int root, struct error *err) {
@@ -61,11 +85,13 @@ static int add_all(const struct live *live, int root, struct error *err) {
 
         one.n_mounts = 1;
         for (size_t i = 0; i < live->n; i++) {
+                uint64_t before = mount_at(root, &live->mounts[i]);
                 int r;
 
                 one.mounts = (struct plan_mount *)(uintptr_t)&live->mounts[i];
                 r = mounts_attach(&one, root, &live->sources[i], err);
                 if (r < 0) {
+                        undo_half(live, root, i, before, err);
                         undo(live, root, i, err);
                         return r;
                 }
@@ -96,7 +122,11 @@ __attribute__((noreturn)) static void child_main(struct live *live) {
         struct error err = { 0 };
         int root = -1, r;
 
+        /* We may wait for a file system of the container's without end: then nothing of the runtime's may wait with us, above all not the
+         * lock on the container, which lives as long as any copy of its descriptor (flock(2)). */
         close_fd(&live->sync.runtime);
+        close(live->container->dir);
+        close(live->container->root);
         r = enter(live, &root, &err);
         if (r == 0)
                 r = live->sources ? add_all(live, root, &err) : remove_all(live, root, &err);
@@ -119,6 +149,7 @@ static int work(struct live *live, const struct container *container, struct err
         if ((r = sync_open(&sync, err)) < 0 || (r = credentials_hide(err)) < 0)
                 return r;
         live->sync = sync;
+        live->container = container;
         pid = process_clone(0, -1, &pidfd);
         if (pid == 0)
                 child_main(live);

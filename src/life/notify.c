@@ -9,18 +9,20 @@
 #include <sys/mount.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/time.h>
 #include <sys/un.h>
 #include <unistd.h>
 
 #include "base/fd.h"
 #include "base/str.h"
+#include "life/notify_receiver.h"
 
 static const char socket_name[] = NOTIFY_DIRECTORY "/notify.sock";
 
 enum {
-        DATAGRAM_MAX = 4096,
-        DESCRIPTORS_MAX = 253,  /* SCM_MAX_FD, include/net/scm.h */
         BARRIER_WAIT_MS = 5000, /* a service manager answers at once; one that knows no barriers, never */
+        FINISH_WAIT_MS = 1000,
+        SEND_WAIT_S = 5, /* a program that says more than the service manager reads must not keep us from our signals */
 };
 
 /* sd_notify(3). STATUS is shown to people by systemctl, which escapes it. What is not here could change how the service is supervised:
@@ -69,6 +71,7 @@ int notify_prepare(struct arena *arena, int dir, const struct plan_plan *plan, c
 /* unix(7): an abstract name begins with a NUL and is as long as the address says. */
 static int connect_manager(const char *manager, int *ret) {
         _cleanup_close_ int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+        const struct timeval wait = { .tv_sec = SEND_WAIT_S };
         struct sockaddr_un address = { .sun_family = AF_UNIX };
         size_t n = strlen(manager);
 
@@ -77,7 +80,7 @@ static int connect_manager(const char *manager, int *ret) {
         memcpy(address.sun_path, manager, n);
         if (manager[0] == '@')
                 address.sun_path[0] = '\0';
-        if (fd < 0 ||
+        if (fd < 0 || setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &wait, sizeof wait) < 0 ||
                 connect(fd, (struct sockaddr *)&address, (socklen_t)(offsetof(struct sockaddr_un, sun_path) + n + (manager[0] != '@'))) < 0)
                 return -errno;
         *ret = take_fd(&fd);
@@ -86,7 +89,7 @@ static int connect_manager(const char *manager, int *ret) {
 
 /* The program may be of any id, so everybody may write; who can reach the directory is what counts. */
 static int bind_inside(int dir, int *ret) {
-        _cleanup_close_ int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+        _cleanup_close_ int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
         struct sockaddr_un address = { .sun_family = AF_UNIX };
 
         snprintf(address.sun_path, sizeof address.sun_path, "%s/%s", fd_path(dir).path, socket_name);
@@ -102,11 +105,10 @@ int notify_open(int dir, const char *manager, struct notify *ret, struct error *
 
         if (r < 0)
                 return fail_errno(err, CODE_LAUNCH_FAILED, -r, "NOTIFY_SOCKET", "cannot connect to %s", manager);
-        r = bind_inside(dir, &notify.inside);
-        if (r < 0)
+        if ((r = bind_inside(dir, &notify.bound)) < 0 || (r = notify_receiver_start(notify.bound, &notify.inside, &notify.receiver)) < 0)
                 return fail_errno(err, CODE_LAUNCH_FAILED, -r, "NOTIFY_SOCKET", "cannot make the program's socket");
         *ret = notify;
-        notify.inside = notify.outside = -1;
+        notify = (struct notify)NOTIFY_NONE;
         return 0;
 }
 
@@ -115,33 +117,6 @@ static bool passes(const char *line) {
                 if (relayed[i].whole ? streq(line, relayed[i].name) : str_after(line, relayed[i].name) != NULL)
                         return true;
         return false;
-}
-
-/* Takes a datagram into TEXT, NUL-terminated, and closes every descriptor that came with it: for BARRIER=1 that is the answer
- * (sd_notify_barrier(3)), because whatever was said before it has been passed on. Returns its length, or a negative errno. */
-static ssize_t receive(int fd, char text[DATAGRAM_MAX + 1]) {
-        union {
-                char space[CMSG_SPACE(DESCRIPTORS_MAX * sizeof(int))];
-                struct cmsghdr align;
-        } control;
-        struct iovec iov = { .iov_base = text, .iov_len = DATAGRAM_MAX };
-        struct msghdr message = { .msg_iov = &iov, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof control };
-        ssize_t n = recvmsg(fd, &message, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
-
-        if (n < 0)
-                return -errno;
-        for (struct cmsghdr *c = CMSG_FIRSTHDR(&message); c; c = CMSG_NXTHDR(&message, c)) {
-                if (c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS)
-                        continue;
-                for (size_t i = 0; i < (c->cmsg_len - CMSG_LEN(0)) / sizeof(int); i++) {
-                        int received;
-
-                        memcpy(&received, CMSG_DATA(c) + i * sizeof received, sizeof received);
-                        close(received);
-                }
-        }
-        text[n] = '\0';
-        return n;
 }
 
 /* Waits until the service manager has taken what was sent, as long as it can still tell by our pid whose word it is. */
@@ -170,12 +145,16 @@ static void wait_taken(int outside) {
 }
 
 bool notify_step(struct notify *notify) {
-        char text[DATAGRAM_MAX + 1];
+        char text[NOTIFY_DATAGRAM_MAX + 1];
         _cleanup_str_ struct str passed = { 0 };
+        ssize_t n = recv(notify->inside, text, sizeof text - 1, MSG_DONTWAIT);
         bool ready = false;
 
-        if (receive(notify->inside, text) < 0)
+        if (n == 0) /* the receiver is gone */
+                close_fd(&notify->inside);
+        if (n <= 0)
                 return false;
+        text[n] = '\0';
         for (char *line = text, *next; line; line = next) {
                 next = strchr(line, '\n');
                 if (next)
@@ -191,13 +170,23 @@ bool notify_step(struct notify *notify) {
                 (void)send(notify->outside, passed.text, passed.size, MSG_NOSIGNAL);
         if (ready && notify->main_pid) /* a runtime in the foreground is still there when the service manager comes to it */
                 wait_taken(notify->outside);
+        (void)send(notify->inside, "", 1, MSG_NOSIGNAL);
         return ready;
+}
+
+void notify_finish(struct notify *notify) {
+        struct pollfd p = { .fd = notify->inside, .events = POLLIN };
+        char byte;
+
+        for (int ms = 0; ms < FINISH_WAIT_MS && notify->inside >= 0 && recv(notify->bound, &byte, 1, MSG_PEEK | MSG_DONTWAIT) >= 0; ms++)
+                if (poll(&p, 1, 1) > 0)
+                        (void)notify_step(notify);
 }
 
 void notify_wait(struct notify *notify, int init) {
         struct pollfd fds[] = { { .fd = notify->inside, .events = POLLIN }, { .fd = init, .events = POLLIN } };
 
-        for (;;) {
+        while (notify->inside >= 0) {
                 if (poll(fds, ELEMENTSOF(fds), -1) < 0) {
                         if (errno == EINTR)
                                 continue;
@@ -205,8 +194,10 @@ void notify_wait(struct notify *notify, int init) {
                 }
                 if (fds[0].revents & POLLIN && notify_step(notify))
                         return;
-                if (fds[1].revents && !(fds[0].revents & POLLIN))
+                if (fds[1].revents) {
+                        notify_finish(notify);
                         return;
+                }
         }
 }
 
@@ -217,6 +208,8 @@ int notify_remove(int dir) {
 }
 
 void notify_close(struct notify *notify) {
+        notify_receiver_stop(&notify->receiver);
+        close_fd(&notify->bound);
         close_fd(&notify->inside);
         close_fd(&notify->outside);
 }

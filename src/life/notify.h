@@ -13,12 +13,14 @@
 #include "spec/plan.h"
 
 struct notify {
-        int inside;     /* what the program writes to, bound; -1: there is no relay */
+        int inside;     /* what the program says, from the receiver; -1: there is no relay */
+        int bound;      /* what the program writes to */
+        int receiver;   /* pidfd (notify_receiver.h) */
         int outside;    /* connected to the service manager */
         pid_t main_pid; /* told along with READY=1; 0: the runtime itself stays the service's main process */
 };
 #define NOTIFY_NONE \
-        { .inside = -1, .outside = -1 }
+        { .inside = -1, .bound = -1, .receiver = -1, .outside = -1 }
 
 #define NOTIFY_DIRECTORY "notify" /* in the container's directory */
 #define NOTIFY_VARIABLE "NOTIFY_SOCKET=/run/notify/notify.sock"
@@ -31,6 +33,9 @@ int notify_open(int dir, const char *manager, struct notify *ret, struct error *
 
 /* Passes on one datagram of the program; true once it has said READY=1. */
 bool notify_step(struct notify *notify);
+
+/* The program has ended: passes on what it said last. */
+void notify_finish(struct notify *notify);
 
 /* Passes on what the program says until it is ready, or has ended. init: pidfd of the container's process. */
 void notify_wait(struct notify *notify, int init);

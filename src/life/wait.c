@@ -63,8 +63,11 @@ static int wait_loop(struct foreground *foreground, int pidfd, struct terminal_r
                         (void)notify_step(notify);
                 if (relay && (r = terminal_relay_step(relay, fds + 3, err)) < 0)
                         return r;
-                if (fds[0].revents)
+                if (fds[0].revents) {
+                        if (notify)
+                                notify_finish(notify);
                         return 0;
+                }
         }
 }
 

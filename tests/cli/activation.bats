@@ -152,6 +152,50 @@ finish() {
         wait_until test ! -e "$ROOT/box"
 }
 
+@test "what comes with a message cannot keep the runtime from its signals: closing it is not its work" {
+        ip link set lo up
+        bundle sh -c 'trap "exit 7" TERM; while :; do sleep 0.1; done'
+        manager
+        NOTIFY_SOCKET=$BATS_TEST_TMPDIR/manager background "$BATS_TEST_TMPDIR/run" "$SAGE_RUNTIME" --root "$ROOT" run --bundle "$BUNDLE" box
+        RUN=$!
+        wait_until has_status box running
+        wait_until test -S "/proc/$(state box .pid)/root/run/notify/notify.sock"
+        kill -STOP "$RUN" # so that the descriptor in the message is the last
+        python3 - 3>&- >"$BATS_TEST_TMPDIR/lingerer" "/proc/$(state box .pid)/root/run/notify/notify.sock" <<-'PYTHON' &
+		import socket, struct, sys, time
+		listener = socket.create_server(("127.0.0.1", 0))
+		listener.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 2048)
+		sender = socket.create_connection(listener.getsockname())
+		receiver, _ = listener.accept()
+		sender.setblocking(False)
+		try:
+		    while True:
+		        sender.send(b"x" * 65536)
+		except BlockingIOError:
+		    pass
+		sender.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 15))
+		with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as program:
+		    program.connect(sys.argv[1])
+		    socket.send_fds(program, [b"STATUS=lingers"], [sender.fileno()])
+		sender.close()
+		print("sent", flush=True)
+		time.sleep(15)
+	PYTHON
+        LINGERER=$!
+        wait_until grep -q sent "$BATS_TEST_TMPDIR/lingerer"
+        kill -CONT "$RUN"
+        wait_until grep -q lingers "$SAID"
+        sleep 0.2
+        kill -TERM "$RUN"
+        detached timeout 5 tail --pid="$RUN" -f /dev/null
+        succeeded
+        status=0
+        wait "$RUN" || status=$?
+        [ "$status" -eq 7 ]
+        kill "$LINGERER"
+        finish
+}
+
 @test "run --detach returns when the program is ready; an abstract socket of the service manager works" {
         SOCKET=@sage-cli-$$
         manager "$SOCKET"

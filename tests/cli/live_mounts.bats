@@ -178,3 +178,32 @@ shared() {
         mounts add '{destination: "/work", type: "tmpfs"}'
         failed 1 'container not running'
 }
+
+@test "a tmpfs that could not be filled is taken off again" {
+        running
+        mkdir "$BUNDLE/rootfs/full"
+        dd if=/dev/zero of="$BUNDLE/rootfs/full/file" bs=64k count=4 status=none
+        mounts add '{destination: "/full", type: "tmpfs", source: "mine", options: ["tmpcopyup", "size=64k"]}'
+        failed 1 'No space left'
+        mountinfo
+        [[ $output != *mine* ]]
+        mounts add '{destination: "/full", type: "tmpfs", source: "mine", options: ["tmpcopyup", "size=1m"]}'
+        printed ''
+}
+
+# The child of mounts is stopped in the middle, and its runtime killed.
+@test "what is left of a killed mounts keeps nobody from the container" {
+        local child
+        running '.root.readonly = false'
+        mkdir -p "$BUNDLE/rootfs/many"
+        for i in $(seq 200); do dd if=/dev/zero of="$BUNDLE/rootfs/many/$i" bs=1M count=2 status=none; done
+        jq -n '[{destination: "/many", type: "tmpfs", source: "mine", options: ["tmpcopyup"]}]' >"$FILE"
+        background /dev/null "$SAGE_RUNTIME" --root "$ROOT" mounts add box "$FILE"
+        wait_until pgrep -P $!
+        child=$(pgrep -P $!)
+        kill -STOP "$child"
+        kill -KILL $!
+        detached runtime delete --force box
+        kill -KILL "$child"
+        succeeded
+}
