@@ -56,7 +56,7 @@ static bool is_our_userns(pid_t init) {
 }
 
 /* Every kind that the container made or joined. The kernel refuses to join a user namespace one is in already (setns(2)). */
-static uint64_t namespaces_of(const struct plan_namespaces *namespaces, pid_t init) {
+uint64_t join_namespaces(const struct plan_namespaces *namespaces, pid_t init) {
         uint64_t all = namespaces->create;
 
         for (size_t i = 0; i < namespaces->n_join; i++)
@@ -320,7 +320,7 @@ static int prepare(struct join *j, struct arena *arena, struct error *err) {
         const struct join_request *request = j->request;
         int r;
 
-        j->namespaces = namespaces_of(request->plan->namespaces, j->container->status.init->pid);
+        j->namespaces = join_namespaces(request->plan->namespaces, j->container->status.init->pid);
         payload_prepare(arena, request->plan, request->process, request->filter, &j->payload);
         activation_tell(arena, &request->activation, &j->payload);
         j->usher = needs_usher(j);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <stdbool.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 #include "base/arena.h"
@@ -29,6 +30,10 @@ struct joined {
         int console;
 };
 #define JOINED_NOTHING { .pidfd = -1, .console = -1 }
+
+/* The namespaces (CLONE_ flags) that a process of ours joins to be where INIT, the container's process, is: all that were made or joined for
+ * it, but a user namespace that we are in ourselves. */
+uint64_t join_namespaces(const struct plan_namespaces *namespaces, pid_t init);
 
 /* init: pidfd of the container's process. CONTAINER is locked unless it is paused; its status is saved when a process comes in that others
  * have to be protected from. Returns once the program has been executed. */

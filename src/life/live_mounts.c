@@ -19,6 +19,7 @@
 #include "base/fd.h"
 #include "base/log.h"
 #include "base/process.h"
+#include "life/join.h"
 #include "life/sync.h"
 #include "plan/compilation.h"
 
@@ -36,12 +37,9 @@ struct live {
 };
 
 static int enter(const struct live *live, int *ret_root, struct error *err) {
-        static const int kinds[] = { CLONE_NEWUSER, CLONE_NEWNS, CLONE_NEWNET, CLONE_NEWIPC, CLONE_NEWCGROUP };
-        int flags = 0, r;
+        const uint64_t kinds = CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWCGROUP;
+        int flags = (int)(join_namespaces(live->plan->namespaces, live->container->status.init->pid) & kinds), r;
 
-        for (size_t i = 0; i < ELEMENTSOF(kinds); i++)
-                if (namespace_own(live->plan, (uint64_t)kinds[i]))
-                        flags |= kinds[i];
         if (setns(live->init, flags) < 0)
                 return fail_errno(err, CODE_LAUNCH_FAILED, errno, "", "cannot join the container's namespaces");
         if (flags & CLONE_NEWUSER && ((r = idmap_become_root(live->plan->ids, err)) < 0 || (r = credentials_hide(err)) < 0))

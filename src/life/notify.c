@@ -1,6 +1,7 @@
 #define _GNU_SOURCE
 #include "life/notify.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -22,7 +23,8 @@ static const char socket_name[] = NOTIFY_DIRECTORY "/notify.sock";
 enum {
         BARRIER_WAIT_MS = 5000, /* a service manager answers at once; one that knows no barriers, never */
         FINISH_WAIT_MS = 1000,
-        SEND_WAIT_S = 5, /* a program that says more than the service manager reads must not keep us from our signals */
+        REMOVE_ROUNDS = 1 << 20, /* each takes off a level; somebody may still live who adds to it */
+        SEND_WAIT_S = 5,         /* a program that says more than the service manager reads must not keep us from our signals */
 };
 
 /* sd_notify(3). STATUS is shown to people by systemctl, which escapes it. What is not here could change how the service is supervised:
@@ -201,10 +203,62 @@ void notify_wait(struct notify *notify, int init) {
         }
 }
 
+/* One of DIR's directories to DIR's own entries: however deep they nest, no more than two are open. */
+static int flatten(int dir, const char *name) {
+        static unsigned number;
+        _cleanup_close_ int fd = openat(dir, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+        _cleanup_dir_ DIR *entries = fd < 0 ? NULL : fdopendir(fd);
+        struct dirent *entry;
+
+        if (!entries)
+                return -errno;
+        fd = -1; /* closedir(3) closes it */
+        while ((entry = readdir(entries))) {
+                char moved[24];
+                int r;
+
+                if (streq(entry->d_name, ".") || streq(entry->d_name, ".."))
+                        continue;
+                do {
+                        snprintf(moved, sizeof moved, ".%u", number++);
+                        r = renameat2(dirfd(entries), entry->d_name, dir, moved, RENAME_NOREPLACE);
+                } while (r < 0 && errno == EEXIST);
+                if (r < 0)
+                        return -errno;
+        }
+        return unlinkat(dir, name, AT_REMOVEDIR) < 0 ? -errno : 0;
+}
+
+/* -ENOTEMPTY: there may be more by now. */
+static int empty(int dir) {
+        _cleanup_close_ int fd = openat(dir, NOTIFY_DIRECTORY, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+        _cleanup_dir_ DIR *entries = fd < 0 ? NULL : fdopendir(fd);
+        struct dirent *entry;
+        int r = 0;
+
+        if (!entries)
+                return -errno;
+        fd = -1;
+        while (r == 0 && (entry = readdir(entries))) {
+                if (streq(entry->d_name, ".") || streq(entry->d_name, ".."))
+                        continue;
+                r = unlinkat(dirfd(entries), entry->d_name, 0) < 0 ? -errno : 0;
+                if (r == -EISDIR)
+                        r = flatten(dirfd(entries), entry->d_name);
+        }
+        return r < 0 ? r : -ENOTEMPTY;
+}
+
+/* The mount of it is read-only; a container that holds CAP_SYS_ADMIN may have made it writable, and left whatever it liked. */
 int notify_remove(int dir) {
+        int r, rounds = 0;
+
         if (unlinkat(dir, socket_name, 0) < 0 && errno != ENOENT)
                 return -errno;
-        return unlinkat(dir, NOTIFY_DIRECTORY, AT_REMOVEDIR) < 0 && errno != ENOENT ? -errno : 0;
+        do
+                r = unlinkat(dir, NOTIFY_DIRECTORY, AT_REMOVEDIR) < 0 ? -errno : 0;
+        while (r == -ENOTEMPTY && ++rounds < REMOVE_ROUNDS && (r = empty(dir)) == -ENOTEMPTY);
+        return r == -ENOENT ? 0 : r;
 }
 
 void notify_close(struct notify *notify) {

@@ -196,6 +196,18 @@ finish() {
         finish
 }
 
+@test "what a container with CAP_SYS_ADMIN leaves in the directory of its notify socket goes with it" {
+        bundle sh -c 'mount -o remount,rw,bind /run/notify && cd /run/notify && mkdir .0 .1 && touch .1/f && ln -s / l &&
+                for i in $(seq 300); do mkdir d && cd d || exit; touch .2 .3; done; echo full'
+        config '.process.capabilities |= map_values(. + ["CAP_SYS_ADMIN"])'
+        manager
+        detached with_manager run --bundle "$BUNDLE" box
+        printed full
+        [ ! -e "$ROOT/box" ]
+        [ -e /etc ]
+        finish
+}
+
 @test "run --detach returns when the program is ready; an abstract socket of the service manager works" {
         SOCKET=@sage-cli-$$
         manager "$SOCKET"

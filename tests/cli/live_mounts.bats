@@ -179,6 +179,16 @@ shared() {
         failed 1 'container not running'
 }
 
+@test "in a container that joined the user namespace of the runtime itself" {
+        running '.linux.namespaces += [{type: "user", path: "/proc/self/ns/user"}]'
+        mounts add '{destination: "/work/t", type: "tmpfs", source: "mine"}'
+        printed ''
+        mountinfo
+        said ' /work/t '
+        mounts remove '{destination: "/work/t"}'
+        printed ''
+}
+
 @test "a tmpfs that could not be filled is taken off again" {
         running
         mkdir "$BUNDLE/rootfs/full"
