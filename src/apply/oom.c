@@ -22,8 +22,8 @@ int oom_score_lend(const struct plan_process *process, struct oom_loan *ret, str
         return 0;
 }
 
-void oom_score_return(struct oom_loan *loan) {
-        if (loan->n)
-                file_write(AT_FDCWD, "/proc/self/oom_score_adj", loan->own, loan->n);
-        loan->n = 0;
+int oom_score_return(const struct oom_loan *loan, struct error *err) {
+        int r = loan->n ? file_write(AT_FDCWD, "/proc/self/oom_score_adj", loan->own, loan->n) : 0;
+
+        return r < 0 ? fail_errno(err, CODE_LAUNCH_FAILED, -r, "process.oomScoreAdj", "cannot set the runtime's own oom_score_adj back") : 0;
 }

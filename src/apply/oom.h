@@ -15,6 +15,5 @@ struct oom_loan {
  * it. The child cannot: its file in /proc is the host's root's when it is not dumpable, and in a user namespace it has no right to that. */
 int oom_score_lend(const struct plan_process *process, struct oom_loan *ret, struct error *err);
 
-/* The runtime's own is what it was. Nobody is told of a failure, which can be one of a kernel without the file only: who had a value may
- * always have it again. */
-void oom_score_return(struct oom_loan *loan);
+/* The runtime's own is what it was: in the foreground it lives on, and shall not be chosen in the container's place. */
+int oom_score_return(const struct oom_loan *loan, struct error *err);

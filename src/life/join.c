@@ -209,8 +209,10 @@ static int clone_into(struct join *j, struct joined *joined, struct error *err) 
                         child_main(j);
         }
         prctl(PR_SET_DUMPABLE, dumpable, 0, 0, 0); /* we ourselves are on the host, as before */
-        oom_score_return(&oom);
+        r = oom_score_return(&oom, err);
         close_fd(&j->sync.child);
+        if (r < 0)
+                return r;
         if (joined->pid == -EAGAIN)
                 return fail(err, CODE_RESOURCE_EXHAUSTED, EAGAIN, "linux.resources.pids.limit",
                             "the container's limit on processes is reached: the pids limit leaves no room for another");

@@ -179,7 +179,7 @@ int launch_clone_child(struct launch *l, struct error *err) {
                         usher_main(&l->child, l->cgroup);
                 child_main(&l->child);
         }
-        oom_score_return(&oom);
+        r = oom_score_return(&oom, err);
         close_fd(&l->child.sync.child);
         close_fd(&l->child.gate);
         hook_output_close(&l->child.hook_output);
@@ -187,6 +187,8 @@ int launch_clone_child(struct launch *l, struct error *err) {
         l->dialogue = (struct dialogue){ .socket = l->child.sync.runtime, .interruption = l->request->interruption, .console_socket = l->request->console_socket,
                                          .container = &l->result.container, .filter = l->plan->filter, .arena = l->arena,
                                          .pid = l->result.pid, .console = -1 };
+        if (r < 0)
+                return r;
         if (l->result.pid == -EAGAIN)
                 return fail(err, CODE_RESOURCE_EXHAUSTED, EAGAIN, "linux.resources.pids.limit", "the limit on processes is reached: no child can be made");
         /* cgroup-v2.rst, "Threads": what is made below a threaded one cannot hold processes. */
