@@ -121,9 +121,11 @@ static bool is_event(int status, int event) {
         return status >> 8 == (SIGTRAP | event << 8);
 }
 
-/* Lets TRACED go on, untraced, once it has made a process after SKIP others, and returns that one, stopped. -1: it made none,
+/* Lets TRACED go on, untraced, once it has made a process after SKIP others, and returns that one, stopped. A program that executes itself again
+ * (life/protect.h) may have made some of those before and makes them again: they count from there. -1: it made none,
  * or, UNTIL_EXEC, became another program before. */
 static pid_t child_of(pid_t traced, int skip, bool until_exec) {
+        const int all = skip;
         unsigned long child;
         int status, deliver = 0;
 
@@ -143,6 +145,8 @@ static pid_t child_of(pid_t traced, int skip, bool until_exec) {
                         ptrace(PTRACE_DETACH, traced, NULL, NULL);
                         return -1;
                 }
+                if (is_event(status, PTRACE_EVENT_EXEC))
+                        skip = all;
                 deliver = WSTOPSIG(status) == SIGTRAP ? 0 : WSTOPSIG(status);
         }
         ptrace(PTRACE_DETACH, traced, NULL, NULL);
