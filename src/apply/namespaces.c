@@ -11,6 +11,7 @@
 #include <sys/ioctl.h>
 #include <sys/stat.h>
 
+#include "apply/mount_namespace.h"
 #include "base/fd.h"
 #include "base/file.h"
 #include "plan/namespaces.h"
@@ -72,6 +73,11 @@ static int check_devices(const struct namespace_joins *joins, struct error *err)
 }
 
 int namespaces_check_own(const struct plan_plan *plan, const struct namespace_joins *joins, struct error *err) {
+        int r;
+
+        for (unsigned k = 0; k < joins->n; k++)
+                if (joins->items[k].flag == CLONE_NEWNS && (r = mount_namespace_check(joins->items[k].fd, err)) < 0)
+                        return r;
         for (size_t i = 0; i < plan->n_sysctls; i++)
                 for (unsigned k = 0; k < joins->n; k++)
                         if (joins->items[k].flag == plan->sysctls[i].namespace && is_own(joins->items[k].fd, joins->items[k].flag))
@@ -98,7 +104,9 @@ bool namespaces_has(const struct plan_namespaces *namespaces, uint64_t flag) {
 }
 
 uint64_t namespaces_of_clone(const struct plan_namespaces *namespaces) {
-        return namespaces->create & (CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNS | (namespaces->time_offsets ? 0 : CLONE_NEWTIME));
+        uint64_t made = CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNS | (namespaces->time_offsets ? 0 : CLONE_NEWTIME);
+
+        return (namespaces->create & made) | (namespaces_joins(namespaces, CLONE_NEWNS) ? CLONE_NEWNS : 0);
 }
 
 static int fail_join(struct error *err, uint64_t flag) {
@@ -152,6 +160,22 @@ int namespaces_join_ahead(const struct plan_namespaces *namespaces, struct names
                         return r;
         }
         return 0;
+}
+
+int namespaces_fd(const struct namespace_joins *joins, uint64_t flag) {
+        for (unsigned i = 0; i < joins->n; i++)
+                if (joins->items[i].flag == flag)
+                        return joins->items[i].fd;
+        return -1;
+}
+
+int namespaces_join_mount(struct namespace_joins *joins, struct error *err) {
+        int r = join_one(joins, CLONE_NEWNS, err);
+
+        if (r != -EPERM)
+                return r;
+        return fail_errno(err, CODE_LAUNCH_FAILED, EPERM, "linux.namespaces",
+                          "cannot join the mount namespace, which takes CAP_SYS_ADMIN in the user namespace that owns it");
 }
 
 int namespaces_set_clocks(const struct plan_namespaces *namespaces, struct error *err) {

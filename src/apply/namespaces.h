@@ -19,7 +19,8 @@ struct namespace_joins {
 int namespaces_open(const struct plan_namespaces *namespaces, struct namespace_joins *ret, struct error *err);
 
 /* Refuses what a joined namespace that turns out to be the runtime's own, under whatever path, rules out: sysctls, which would be set on the
- * host, and network devices, which would go from the host to the host. */
+ * host, and network devices, which would go from the host to the host. And a mount namespace that is the runtime's or process 1's, whose root
+ * would be replaced. */
 int namespaces_check_own(const struct plan_plan *plan, const struct namespace_joins *joins, struct error *err);
 void namespaces_close(struct namespace_joins *joins);
 
@@ -28,7 +29,8 @@ bool namespaces_has(const struct plan_namespaces *namespaces, uint64_t flag);
 bool namespaces_joins(const struct plan_namespaces *namespaces, uint64_t flag);
 
 /* The CLONE_NEW* that clone3 itself must make. A pid namespace and a time namespace begin with the first process in them, a user namespace
- * must own all others, and a mount namespace copied later would cost a second copy. The rest the child makes with
+ * must own all others, and a mount namespace copied later would cost a second copy. For one that is joined another is made, in which the
+ * container's tree is built (rootfs_move()). The rest the child makes with
  * namespaces_enter(), so that the dearest one (network, about 0.9 ms) is made while the parent works on the cgroup. */
 uint64_t namespaces_of_clone(const struct plan_namespaces *namespaces);
 
@@ -43,3 +45,9 @@ int namespaces_join_ahead(const struct plan_namespaces *namespaces, struct names
 
 /* The same: makes the time namespace and sets its clocks; only its children will be in it. */
 int namespaces_set_clocks(const struct plan_namespaces *namespaces, struct error *err);
+
+/* The descriptor of the namespace of kind FLAG that is still to be joined, or -1. It stays JOINS's. */
+int namespaces_fd(const struct namespace_joins *joins, uint64_t flag);
+
+/* In the child: joins the mount namespace. Root and working directory are that namespace's "/" afterwards (setns(2)). */
+int namespaces_join_mount(struct namespace_joins *joins, struct error *err);

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <sched.h>
 #include <string.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
@@ -12,6 +13,7 @@
 
 #include "apply/container_path.h"
 #include "apply/mounts.h"
+#include "apply/namespaces.h"
 #include "base/fd.h"
 #include "base/file.h"
 #include "base/str.h"
@@ -191,6 +193,14 @@ static int make_cwd(const struct plan_process *process, int root, struct error *
         return fail_within(err, r, process->cwd);
 }
 
+/* Of / alone: the mounts below it have what their own options say. */
+static int set_propagation(const struct plan_rootfs *rootfs, struct error *err) {
+        if (rootfs->propagation & (MS_SHARED | MS_SLAVE | MS_UNBINDABLE) &&
+            mount(NULL, "/", NULL, rootfs->propagation & ~(uint64_t)MS_REC, NULL) < 0)
+                return fail_errno(err, CODE_LAUNCH_FAILED, errno, "linux.rootfsPropagation", "cannot set the propagation of /");
+        return 0;
+}
+
 int rootfs_enter(const struct plan_plan *plan, int root, struct error *err) {
         const struct plan_rootfs *rootfs = plan->rootfs;
         bool shared = propagation_before(rootfs) & MS_SHARED;
@@ -208,11 +218,34 @@ int rootfs_enter(const struct plan_plan *plan, int root, struct error *err) {
         r = rootfs->has & PLAN_ROOTFS_HAS_PIVOT && !rootfs->pivot ? move_and_chroot(root, err) : pivot(shared, err);
         if (r < 0)
                 return r;
-        /* Of / alone: the mounts below it have what their own options say. */
-        if (rootfs->propagation & (MS_SHARED | MS_SLAVE | MS_UNBINDABLE) &&
-            mount(NULL, "/", NULL, rootfs->propagation & ~(uint64_t)MS_REC, NULL) < 0)
-                return fail_errno(err, CODE_LAUNCH_FAILED, errno, "linux.rootfsPropagation", "cannot set the propagation of /");
-        return 0;
+        return namespaces_joins(plan->namespaces, CLONE_NEWNS) ? 0 : set_propagation(rootfs, err);
+}
+
+/* From here to the end the joined namespace changes. Slaves first: where "/" is shared, what is done to it would happen to its peers as well,
+ * which may be the host's. Nothing but "/" is looked up, so its members cannot lead us anywhere. */
+static int replace_root(int tree, struct error *err) {
+        int errnum;
+
+        if (mount(NULL, "/", NULL, MS_SLAVE | MS_REC, NULL) < 0)
+                return fail_errno(err, CODE_LAUNCH_FAILED, errno, "linux.namespaces", "cannot cut the joined mount namespace off from others");
+        if (move_mount(tree, "", AT_FDCWD, "/", MOVE_MOUNT_F_EMPTY_PATH) < 0)
+                return fail_errno(err, CODE_LAUNCH_FAILED, errno, "root.path", "cannot attach the root in the joined mount namespace");
+        if (fchdir(tree) == 0 && syscall(SYS_pivot_root, ".", ".") == 0)
+                return umount2(".", MNT_DETACH) < 0 ? fail_errno(err, CODE_LAUNCH_FAILED, errno, "/", "cannot detach the old root") : 0;
+        errnum = errno;
+        (void)umount2(".", MNT_DETACH);
+        return fail_errno(err, CODE_LAUNCH_FAILED, errnum, "root.path", "cannot make it the root of the joined mount namespace (pivot_root)");
+}
+
+int rootfs_move(const struct plan_plan *plan, struct namespace_joins *joins, struct error *err) {
+        _cleanup_close_ int tree = open_tree(AT_FDCWD, "/", OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE);
+        int r;
+
+        if (tree < 0)
+                return fail_errno(err, CODE_LAUNCH_FAILED, errno, "root.path", "cannot take the root along into the mount namespace to join");
+        if ((r = namespaces_join_mount(joins, err)) < 0 || (r = replace_root(tree, err)) < 0)
+                return r;
+        return set_propagation(plan->rootfs, err);
 }
 
 int cwd_enter(const char *cwd, struct error *err) {

@@ -10,6 +10,7 @@
 #include <sys/ioctl.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 
@@ -18,13 +19,10 @@
 #include "base/fd.h"
 #include "base/fd_send.h"
 
-/* Names in a devpts are the kernel's alone, so once the directory is known to be one, "ptmx" in it is what it says (CVE-2025-52565: a bind
- * on /dev/pts had other files mounted as the console). The slave comes from the master, never from a path. */
-int terminal_open_pair(int root, uint16_t width, uint16_t height, int *ret_master, int *ret_slave, struct error *err) {
-        const struct winsize size = { .ws_col = width, .ws_row = height };
-        _cleanup_close_ int pts = container_path_try(root, "/dev/pts", O_PATH | O_DIRECTORY, RESOLVE_NO_SYMLINKS), master = -1, slave = -1;
+/* A descriptor, or a failure. */
+static int open_pts(int root, struct error *err) {
+        _cleanup_close_ int pts = container_path_try(root, "/dev/pts", O_PATH | O_DIRECTORY, RESOLVE_NO_SYMLINKS);
         struct statfs fs;
-        int unlock = 0;
 
         if (pts < 0)
                 return fail_errno(err, CODE_LAUNCH_FAILED, -pts, "process.terminal",
@@ -32,6 +30,18 @@ int terminal_open_pair(int root, uint16_t width, uint16_t height, int *ret_maste
         if (fstatfs(pts, &fs) < 0 || fs.f_type != DEVPTS_SUPER_MAGIC)
                 return fail(err, CODE_LAUNCH_FAILED, ENODEV, "process.terminal",
                         "the container's /dev/pts is not a devpts mount, which a terminal needs");
+        return take_fd(&pts);
+}
+
+/* Names in a devpts are the kernel's alone, so once the directory is known to be one, "ptmx" in it is what it says (CVE-2025-52565: a bind
+ * on /dev/pts had other files mounted as the console). The slave comes from the master, never from a path. */
+int terminal_open_pair(int root, uint16_t width, uint16_t height, int *ret_master, int *ret_slave, struct error *err) {
+        const struct winsize size = { .ws_col = width, .ws_row = height };
+        _cleanup_close_ int pts = open_pts(root, err), master = -1, slave = -1;
+        int unlock = 0;
+
+        if (pts < 0)
+                return pts;
         master = openat(pts, "ptmx", O_RDWR | O_NOCTTY | O_NOFOLLOW | O_CLOEXEC);
         if (master < 0)
                 return fail_errno(err, CODE_LAUNCH_FAILED, errno, "process.terminal", "cannot open a terminal in the container's /dev/pts");
@@ -88,6 +98,29 @@ int terminal_become(int slave, struct error *err) {
                 return fail_errno(err, CODE_LAUNCH_FAILED, errno, "process.terminal", "cannot make it the controlling terminal");
         for (int fd = 0; fd <= 2; fd++)
                 if (slave == fd ? fcntl(fd, F_SETFD, 0) < 0 : dup2(slave, fd) < 0)
+                        return fail_errno(err, CODE_LAUNCH_FAILED, errno, "process.terminal", "cannot use the terminal as fd %d", fd);
+        return 0;
+}
+
+/* Names in a devpts are the indices of the terminals (fs/devpts/inode.c), which are the minor numbers too. */
+int terminal_reopen(struct error *err) {
+        _cleanup_close_ int root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC), pts = -1, slave = -1;
+        struct stat had, found;
+        char name[16];
+
+        if (root < 0 || fstat(STDIN_FILENO, &had) < 0)
+                return fail_errno(err, CODE_LAUNCH_FAILED, errno, "process.terminal", "cannot look at the terminal");
+        snprintf(name, sizeof name, "%u", minor(had.st_rdev));
+        pts = open_pts(root, err);
+        if (pts < 0)
+                return pts;
+        slave = openat(pts, name, O_RDWR | O_NOCTTY | O_NOFOLLOW | O_CLOEXEC);
+        if (slave < 0 || fstat(slave, &found) < 0)
+                return fail_errno(err, CODE_LAUNCH_FAILED, errno, "process.terminal", "cannot open the terminal once more");
+        if (found.st_dev != had.st_dev || found.st_ino != had.st_ino)
+                return fail(err, CODE_LAUNCH_FAILED, EXDEV, "process.terminal", "/dev/pts in the joined mount namespace is not the container's");
+        for (int fd = 0; fd <= 2; fd++)
+                if (dup2(slave, fd) < 0)
                         return fail_errno(err, CODE_LAUNCH_FAILED, errno, "process.terminal", "cannot use the terminal as fd %d", fd);
         return 0;
 }

@@ -23,6 +23,10 @@ int terminal_own(int slave, uid_t uid, struct error *err);
  * unless it is one of them. */
 int terminal_become(int slave, struct error *err);
 
+/* After the container's tree has moved (rootfs_move()): fd 0 to 2, which are its terminal, once more from the /dev/pts that is there now. What
+ * they are has not changed, but where: the C library could not tell their name (ttyname(3)). */
+int terminal_reopen(struct error *err);
+
 /* In the parent: hands MASTER to whoever listens on SOCKET_PATH (--console-socket), of any length. */
 int terminal_send(const char *socket_path, int master, struct error *err);
 

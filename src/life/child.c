@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/keyctl.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <sys/socket.h>
@@ -141,7 +142,8 @@ static int host_stays(int r, struct error *err) {
  * made either a symlink to /proc/self/fd/N/../.., which leads to the host's tree from any directory of ours or of our caller's
  * (CVE-2024-21626). */
 static int forget_host(const struct child *child, struct error *err) {
-        int needed[] = { child->sync.child, child->gate, child->payload.proc, child->hook_output.out, child->hook_output.err };
+        int needed[] = { child->sync.child, child->gate, child->payload.proc, child->hook_output.out, child->hook_output.err,
+                         namespaces_fd(&child->joins, CLONE_NEWNS) /* leads to no directory */ };
         int r = fd_keep_only(child->first_kept, needed, ELEMENTSOF(needed));
 
         return r < 0 ? host_stays(r, err) : 0;
@@ -198,6 +200,18 @@ static int run_start_hooks(struct child *child, struct error *err) {
         return r;
 }
 
+/* Into the mount namespace that is joined: as late as can be, because it is not ours alone, and whatever fails before leaves it as it was. */
+static int move_in(struct child *child, struct error *err) {
+        const struct plan_process *process = child->plan->process;
+        int r;
+
+        if (!namespaces_joins(child->plan->namespaces, CLONE_NEWNS))
+                return 0;
+        if ((r = rootfs_move(child->plan, &child->joins, err)) < 0 || (process->terminal && (r = terminal_reopen(err)) < 0))
+                return r;
+        return process->args && !child->payload.cwd_later ? cwd_enter(process->cwd, err) : 0;
+}
+
 static int become_container(struct child *child, struct error *err) {
         const struct plan_plan *plan = child->plan;
         _cleanup_close_ int slave = -1;
@@ -219,7 +233,7 @@ static int become_container(struct child *child, struct error *err) {
                 return r;
         if (plan->process->args && (r = payload_settle(&child->payload, err)) < 0)
                 return r;
-        if (!child->userns && (r = rlimits_set(plan->process, err)) < 0)
+        if ((r = move_in(child, err)) < 0 || (!child->userns && (r = rlimits_set(plan->process, err)) < 0))
                 return r;
 
         /* Until `start` somebody in a joined pid namespace who holds CAP_SYS_PTRACE has all the time he wants to take us over: of what he

@@ -170,6 +170,14 @@ static int compile_mount(struct compilation *c, const struct oci_mount *asked, s
         return bind ? compile_bind(c, asked, &o, mount) : compile_filesystem(c, asked, &o, mount);
 }
 
+/* The tree is built in another mount namespace than the one that is joined, and the copy that gets there leaves out unbindable mounts
+ * (mount_namespaces(7)). */
+static int check_copied(struct compilation *c, const struct plan_mount *mount) {
+        if (!(mount->propagation & MS_UNBINDABLE) || namespace_made(c->plan, CLONE_NEWNS))
+                return 0;
+        return UNSUPPORTED(c->err, FIELD(c->arena, "%s.options", mount->field), "an unbindable mount cannot be brought into a mount namespace that is joined");
+}
+
 int mounts_compile(struct compilation *c) {
         const struct oci_config *config = c->request->config;
         int r;
@@ -178,7 +186,9 @@ int mounts_compile(struct compilation *c) {
                 return 0;
         c->plan->mounts = arena_array(c->arena, struct plan_mount, config->n_mounts);
         for (size_t i = 0; i < config->n_mounts; i++) {
-                if ((r = compile_mount(c, &config->mounts[i], i, &c->plan->mounts[i])) < 0)
+                struct plan_mount *mount = &c->plan->mounts[i];
+
+                if ((r = compile_mount(c, &config->mounts[i], i, mount)) < 0 || (r = check_copied(c, mount)) < 0)
                         return r;
         }
         c->plan->n_mounts = config->n_mounts;

@@ -53,18 +53,32 @@ static int compile_list(struct compilation *c, const struct oci_linux *linux, st
         return 0;
 }
 
+static const char *joined_path(const struct plan_namespaces *namespaces, uint64_t flag) {
+        for (size_t i = 0; i < namespaces->n_join; i++)
+                if (namespaces->join[i].flag == flag)
+                        return namespaces->join[i].path;
+        return NULL;
+}
+
 /* Every container gets a root and mounts, and without a namespace of its own they would be made in the caller's, and stay there
- * (measured with crun 1.27); in a joined one they would change what its other members see. */
+ * (measured with crun 1.27). What a joined one rules out: changing mounts takes CAP_SYS_ADMIN in the user namespace that owns it
+ * (mount_namespaces(7)), which a new one is not; and without pivot_root(2) everything in it would stay within the container's reach. */
 static int check_mount_namespace(struct compilation *c, const struct plan_namespaces *namespaces) {
+        const char *joined;
+
         if (namespaces->create & CLONE_NEWNS)
                 return 0;
-        for (size_t i = 0; i < namespaces->n_join; i++)
-                if (namespaces->join[i].flag == CLONE_NEWNS)
-                        return UNSUPPORTED(c->err, "linux.namespaces",
-                                           "a container's mount namespace cannot be joined, only be made: its root and "
-                                           "mounts would change what the others in %s see", namespaces->join[i].path);
-        return INVALID(c->err, "linux.namespaces",
-                       "expected a \"mount\" namespace: root, mounts, masked and read-only paths must not be made in the host's");
+        joined = joined_path(namespaces, CLONE_NEWNS);
+        if (!joined)
+                return INVALID(c->err, "linux.namespaces",
+                               "expected a \"mount\" namespace: root, mounts, masked and read-only paths must not be made in the host's");
+        if (namespaces->create & CLONE_NEWUSER)
+                return UNSUPPORTED(c->err, "linux.namespaces",
+                                   "a new user namespace has no rights over the mount namespace %s: join the user namespace that owns it", joined);
+        if (c->request->no_pivot)
+                return UNSUPPORTED(c->err, "linux.namespaces", "--no-pivot would leave all that is mounted in %s within the container's reach",
+                                   joined);
+        return 0;
 }
 
 int namespaces_compile_name(struct compilation *c, const char *field, const char *name, const char **ret) {

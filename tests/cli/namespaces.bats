@@ -257,6 +257,32 @@ teardown() {
         [ -z "$(ls -A /run/sage-cli-user/run/sage-runtime)" ]
 }
 
+@test "rootless: the user and mount namespace of the same user's process are joined" {
+        bundle
+        config "$ROOTLESS"
+        arguments sh -c 'readlink /proc/self/ns/mnt; id -u; ls -d /proc/1 /bin/sh; pwd'
+        cat >"$BATS_TEST_TMPDIR/script" <<-'SCRIPT'
+		unshare -Urm sleep 1000 &
+		until [ "$(cat "/proc/$!/comm")" = sleep ]; do sleep 0.02; done
+		sed 's|"type": "mount"|&, "path": "/proc/'$!'/ns/mnt"|; s|"type": "user"|&, "path": "/proc/'$!'/ns/user"|' bundle/config.json >config.json
+		mkdir joined
+		ln -s ../bundle/rootfs joined/rootfs
+		mv config.json joined
+		readlink "/proc/$!/ns/mnt" >expected
+		./sage-runtime --cgroup-manager disabled run --bundle joined box
+		status=$?
+		kill $!
+		exit $status
+	SCRIPT
+        config 'del(.linux.uidMappings, .linux.gidMappings)'
+        as_user sh -c "$(<"$BATS_TEST_TMPDIR/script")"
+        printed "$(</run/sage-cli-user/expected)
+0
+/bin/sh
+/proc/1
+/"
+}
+
 @test "rootless: create, start, exec, kill, delete" {
         bundle sleep 100
         config "$ROOTLESS"

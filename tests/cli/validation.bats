@@ -181,6 +181,7 @@ load helpers
         done
 }
 
+# The program does the same for the mount namespace: mount_namespace.bats.
 @test "linux_ns_path: a namespace with a path is that one" {
         local pid type
         bundle sleep 100
