@@ -35,7 +35,7 @@ racing() {
         wait_until grep -q racing "$BATS_TEST_TMPDIR/racer"
 }
 
-# rounds N CMD...: CMD N times while the racer runs. Sets $wins, how often CMD's container ran.
+# rounds N CMD...: CMD N times while the racer runs, which ends then. Sets $wins, how often CMD's container ran.
 rounds() {
         local left=$1
         shift
@@ -44,7 +44,8 @@ rounds() {
                 "$@" || return 1
                 [ "$status" -ne 0 ] || wins=$((wins + 1))
         done
-        kill -0 "$RACER" || { cat "$BATS_TEST_TMPDIR/racer"; return 1; }
+        kill "$RACER" || { cat "$BATS_TEST_TMPDIR/racer"; return 1; }
+        wait "$RACER" || true
 }
 
 # volume: a directory that other containers write to while ours is being made, bound at /v of a writable bundle.
