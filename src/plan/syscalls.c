@@ -528,9 +528,9 @@ static const struct syscall_row rows[] = {
 const struct syscall_row *syscall_find(const char *name, const struct syscall_row *before) {
         size_t low = 0, high = ELEMENTSOF(rows);
 
-        for (const struct syscall_row *row = before ? before + 1 : rows; row < rows + ELEMENTSOF(rows) && row < before + 4; row++)
-                if (streq(row->name, name))
-                        return row;
+        for (size_t i = before ? (size_t)(before - rows) + 1 : 0, end = i + 3; i < ELEMENTSOF(rows) && i < end; i++)
+                if (streq(rows[i].name, name))
+                        return &rows[i];
         while (low < high) {
                 size_t middle = low + (high - low) / 2;
                 int order = strcmp(name, rows[middle].name);
