@@ -27,6 +27,16 @@
 #include "base/log.h"
 #include "base/str.h"
 
+int child_not_made(const struct plan_plan *plan, int r, struct error *err) {
+        if (r == -EAGAIN)
+                return fail(err, CODE_RESOURCE_EXHAUSTED, EAGAIN, "linux.resources.pids.limit", "the limit on processes is reached: no child can be made");
+        /* cgroup-v2.rst, "Threads": what is made below a threaded one cannot hold processes. */
+        if (r == -EOPNOTSUPP && plan->cgroup->path)
+                return fail(err, CODE_BUSY, EOPNOTSUPP, "linux.cgroupsPath", "%s is below a threaded cgroup, where no container can live",
+                            plan->cgroup->path);
+        return fail_errno(err, CODE_LAUNCH_FAILED, -r, "", "cannot make the container's process");
+}
+
 void hook_document_set_pid(struct hook_document *document, pid_t pid) {
         char digits[HOOK_PID_DIGITS + 1];
 

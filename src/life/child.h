@@ -39,6 +39,9 @@ struct child {
 /* Fills the pid into DOCUMENT, right-aligned: JSON allows blanks before a number. */
 void hook_document_set_pid(struct hook_document *document, pid_t pid);
 
+/* Why there is no child of PLAN, whose clone3(2) gave R, a negative errno. */
+int child_not_made(const struct plan_plan *plan, int r, struct error *err);
+
 /* Never returns. */
 __attribute__((noreturn))
 void child_main(struct child *child);

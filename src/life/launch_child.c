@@ -189,14 +189,8 @@ int launch_clone_child(struct launch *l, struct error *err) {
                                          .pid = l->result.pid, .console = -1 };
         if (r < 0)
                 return r;
-        if (l->result.pid == -EAGAIN)
-                return fail(err, CODE_RESOURCE_EXHAUSTED, EAGAIN, "linux.resources.pids.limit", "the limit on processes is reached: no child can be made");
-        /* cgroup-v2.rst, "Threads": what is made below a threaded one cannot hold processes. */
-        if (l->result.pid == -EOPNOTSUPP && l->cgroup >= 0)
-                return fail(err, CODE_BUSY, EOPNOTSUPP, "linux.cgroupsPath", "%s is below a threaded cgroup, where no container can live",
-                            l->result.container.status.cgroup->path);
         if (l->result.pid < 0)
-                return fail_errno(err, CODE_LAUNCH_FAILED, -l->result.pid, "", "cannot make the container's process");
+                return child_not_made(l->plan, l->result.pid, err);
         if (l->usher && (r = follow_usher(l, err)) < 0)
                 return r;
         log_debug("%s: its first process is %d, in new namespaces %#llx", l->plan->id, l->result.pid,

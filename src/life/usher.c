@@ -45,9 +45,7 @@ static int lead(struct child *child, int cgroup, struct error *err) {
                         _exit(1); /* the runtime would wait for this word, and we for its answer */
                 child_main(child);
         }
-        if (pid == -EAGAIN)
-                return fail(err, CODE_RESOURCE_EXHAUSTED, EAGAIN, "linux.resources.pids.limit", "the limit on processes is reached: no child can be made");
-        return pid < 0 ? fail_errno(err, CODE_LAUNCH_FAILED, -pid, "", "cannot make the container's process") : 0;
+        return pid < 0 ? child_not_made(child->plan, pid, err) : 0;
 }
 
 void usher_main(struct child *child, int cgroup) {

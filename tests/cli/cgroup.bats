@@ -63,6 +63,10 @@ owner() {
         config '.linux.cgroupsPath = "/there/other"'
         leaves_nothing runtime run --bundle "$BUNDLE" box
         failed 1 linux.cgroupsPath 'below a threaded cgroup'
+        # Here another process than the runtime makes the first one.
+        config '.linux.namespaces += [{type: "time"}] | .linux.timeOffsets = {monotonic: {secs: 1}}'
+        leaves_nothing runtime run --bundle "$BUNDLE" box
+        failed 1 linux.cgroupsPath 'below a threaded cgroup'
         rmdir /sys/fs/cgroup/there/box /sys/fs/cgroup/there
 }
 
