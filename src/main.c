@@ -25,7 +25,7 @@ static const struct option_row global_options[] = {
         { "systemd-cgroup", 0, OPTION_FLAG, offsetof(struct invocation, systemd_cgroup), "the same as --cgroup-manager systemd" },
         { "cgroup-manager", 0, OPTION_TEXT, offsetof(struct invocation, cgroup_manager_name), "cgroupfs, systemd or disabled" },
         { "libexec", 0, OPTION_TEXT, offsetof(struct invocation, libexec), "directory of our helper programs; by default where they were installed" },
-        { "rootless", 0, OPTION_NOTHING_TEXT, 0, "accepted; who we are is asked of the kernel" },
+        { "rootless", 0, OPTION_TEXT, offsetof(struct invocation, rootless), "true, false or auto: without effect, who we are is asked of the kernel" },
         { "criu", 0, OPTION_TEXT, offsetof(struct invocation, criu), "ignored, with a warning" },
         { "version", 'V', OPTION_FLAG, offsetof(struct invocation, version), NULL },
         { "version", 'v', OPTION_FLAG, offsetof(struct invocation, version), "print the version" },
@@ -100,13 +100,15 @@ static const char *default_root(struct arena *arena) {
 }
 
 static int settle(struct invocation *inv, struct error *err) {
-        static const char *const managers[] = { "cgroupfs", "systemd", "disabled" };
-        int manager = 0;
+        static const char *const managers[] = { "cgroupfs", "systemd", "disabled" }, *const answers[] = { "true", "false", "auto", "1", "0" };
+        int manager = 0, r;
 
         if (inv->libexec && inv->libexec[0] != '/')
                 return fail(err, CODE_USAGE, EINVAL, "--libexec", "expected an absolute path, found `%s`", inv->libexec);
         if (inv->libexec)
                 libexec_use(inv->libexec);
+        if (inv->rootless && (r = choose("--rootless", inv->rootless, answers, ELEMENTSOF(answers), err)) < 0)
+                return r;
         if (inv->cgroup_manager_name && (manager = choose("--cgroup-manager", inv->cgroup_manager_name, managers, ELEMENTSOF(managers), err)) < 0)
                 return manager;
         inv->cgroup_manager = inv->systemd_cgroup ? PLAN_CGROUP_MANAGER_SYSTEMD : (enum plan_cgroup_manager)(PLAN_CGROUP_MANAGER_CGROUPFS + manager);

@@ -12,7 +12,7 @@ struct invocation {
         struct arena *arena;
         char **argv;              /* the whole command line as it came, for protect_binary() */
         const char *root;         /* --root, or where it lies by default */
-        const char *log, *log_format, *log_level, *criu;
+        const char *log, *log_format, *log_level, *criu, *rootless;
         const char *libexec;      /* --libexec, or NULL */
         const char *cgroup_manager_name;
         enum plan_cgroup_manager cgroup_manager;

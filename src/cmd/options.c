@@ -59,7 +59,6 @@ static int store(struct arena *arena, const struct option_row *row, const char *
                 list->items = grown;
                 return 0;
         case OPTION_NOTHING_FLAG:
-        case OPTION_NOTHING_TEXT:
                 return 0;
         }
         return 0;

@@ -15,7 +15,6 @@ enum option_kind {
         OPTION_NUMBER, /* unsigned */
         OPTION_LIST,   /* struct text_list: may be given again */
         OPTION_NOTHING_FLAG, /* taken for the sake of callers, and without effect: the help says why */
-        OPTION_NOTHING_TEXT,
 };
 
 struct text_list { const char **items; size_t n; };

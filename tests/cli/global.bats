@@ -70,6 +70,7 @@ one_line() {
 		delete => delete
 		list surplus => list
 		create --preserve-fds x box => preserve-fds
+		--rootless=bogus list => --rootless
 		create --bundle => bundle
 	ROWS
 }
