@@ -3,11 +3,11 @@ load helpers
 
 FILE=$BATS_TEST_TMPDIR/mounts.json
 
-# running [FILTER]: a container whose /work is a tmpfs, with what the jq FILTER changes.
+# running [FILTER]: a container whose /live is a tmpfs, with what the jq FILTER changes.
 running() {
         bundle sleep 100
-        mkdir "$BUNDLE/rootfs/work"
-        config '.mounts += [{destination: "/work", type: "tmpfs", source: "tmpfs", options: ["mode=777"]}]'
+        mkdir "$BUNDLE/rootfs/live"
+        config '.mounts += [{destination: "/live", type: "tmpfs", source: "tmpfs", options: ["mode=777"]}]'
         [ $# -eq 0 ] || config "$1"
         chmod 755 "$BATS_RUN_TMPDIR" "$BATS_RUN_TMPDIR"/test "$BATS_TEST_TMPDIR" "$BUNDLE"
         create box
@@ -29,7 +29,7 @@ mountinfo() {
 shared() {
         mkdir -p "$BATS_TEST_TMPDIR/shared"
         echo here >"$BATS_TEST_TMPDIR/shared/file"
-        SHARED="{destination: \"/work/shared\", type: \"bind\", source: \"$BATS_TEST_TMPDIR/shared\", options: [\"bind\", \"ro\"]}"
+        SHARED="{destination: \"/live/shared\", type: \"bind\", source: \"$BATS_TEST_TMPDIR/shared\", options: [\"bind\", \"ro\"]}"
 }
 
 @test "a directory of the host's and a tmpfs come and go, and the host sees none of it" {
@@ -37,31 +37,31 @@ shared() {
         shared
         running
         before=$(cat /proc/self/mountinfo)
-        mounts add "$SHARED" '{destination: "/work/shm", type: "tmpfs", source: "mine", options: ["size=64k", "nosuid", "ro"]}'
+        mounts add "$SHARED" '{destination: "/live/shm", type: "tmpfs", source: "mine", options: ["size=64k", "nosuid", "ro"]}'
         printed ''
-        detached runtime exec box sh -c 'cat /work/shared/file; touch /work/shared/new /work/shm/new'
+        detached runtime exec box sh -c 'cat /live/shared/file; touch /live/shared/new /live/shm/new'
         failed 1 here 'shared/new: Read-only' 'shm/new: Read-only'
         mountinfo
-        grep -Eq ' / /work/shm ro,nosuid.* - tmpfs mine .*size=64k' <<<"$output"
+        grep -Eq ' / /live/shm ro,nosuid.* - tmpfs mine .*size=64k' <<<"$output"
         [ "$before" = "$(cat /proc/self/mountinfo)" ]
-        mounts remove "$SHARED" '{destination: "/work/shm"}'
+        mounts remove "$SHARED" '{destination: "/live/shm"}'
         printed ''
         mountinfo
         [[ $output != *shared* && $output != *mine* ]]
-        detached runtime exec box ls /work/shared
+        detached runtime exec box ls /live/shared
         printed ''
 }
 
 @test "a file can be bound, and read from stdin what is to be mounted" {
         running
         mount_from_stdin() {
-                printf '[{"destination": "/work/name", "source": "/etc/hostname", "options": ["bind"]}]' | runtime mounts add box -
+                printf '[{"destination": "/live/name", "source": "/etc/hostname", "options": ["bind"]}]' | runtime mounts add box -
         }
         detached mount_from_stdin
         printed ''
-        detached runtime exec box cat /work/name
+        detached runtime exec box cat /live/name
         printed "$(cat /etc/hostname)"
-        mounts remove '{destination: "/work/name"}'
+        mounts remove '{destination: "/live/name"}'
         printed ''
 }
 
@@ -70,24 +70,24 @@ shared() {
         running '.linux.namespaces += [{type: "user"}]
                 | .linux.uidMappings = [{containerID: 0, hostID: 100000, size: 65536}] | .linux.gidMappings = .linux.uidMappings'
         chmod 700 "$BATS_TEST_TMPDIR"
-        mounts add "$SHARED" '{destination: "/work/t", type: "tmpfs", source: "tmpfs"}'
+        mounts add "$SHARED" '{destination: "/live/t", type: "tmpfs", source: "tmpfs"}'
         printed ''
-        detached runtime exec box sh -c 'cat /work/shared/file; touch /work/t/new; ls -n /work/t/new | cut -c1-30'
+        detached runtime exec box sh -c 'cat /live/shared/file; touch /live/t/new; ls -n /live/t/new | cut -c1-30'
         said here
         said ' 0        0'
-        mounts remove "$SHARED" '{destination: "/work/t"}'
+        mounts remove "$SHARED" '{destination: "/live/t"}'
         printed ''
 }
 
 @test "mounts of a container that waits for start, and of one that is paused" {
         shared
         bundle sleep 100
-        config '.mounts += [{destination: "/work", type: "tmpfs", source: "tmpfs"}]'
+        config '.mounts += [{destination: "/live", type: "tmpfs", source: "tmpfs"}]'
         create box
         mounts add "$SHARED"
         printed ''
         start box
-        detached runtime exec box cat /work/shared/file
+        detached runtime exec box cat /live/shared/file
         printed here
         detached runtime pause box
         mounts remove "$SHARED"
@@ -100,14 +100,14 @@ shared() {
         running
         mountinfo
         local before=$output
-        mounts add "$SHARED" '{destination: "/work/t", type: "tmpfs", source: "t"}' '{destination: "/work/u", type: "tmpfs", options: ["size=nonsense"]}'
+        mounts add "$SHARED" '{destination: "/live/t", type: "tmpfs", source: "t"}' '{destination: "/live/u", type: "tmpfs", options: ["size=nonsense"]}'
         failed 1 'mounts[2]' nonsense
         mountinfo
         printed "$before"
         mounts add "$SHARED"
-        mounts remove "$SHARED" '{destination: "/work/none"}'
-        failed 1 'mounts[1]' /work/none
-        detached runtime exec box cat /work/shared/file
+        mounts remove "$SHARED" '{destination: "/live/none"}'
+        failed 1 'mounts[1]' /live/none
+        detached runtime exec box cat /live/shared/file
         printed here
 }
 
@@ -116,16 +116,16 @@ shared() {
         local masked
         shared
         running
-        detached runtime exec box sh -c 'ln -s /../../../../../../../../../../tmp /work/out; ln -s /proc /work/p; ln -s / /work/root'
-        mounts add "{destination: \"/work/out/sage-cli-$$\", type: \"bind\", source: \"$BATS_TEST_TMPDIR/shared\", options: [\"bind\"]}"
+        detached runtime exec box sh -c 'ln -s /../../../../../../../../../../tmp /live/out; ln -s /proc /live/p; ln -s / /live/root'
+        mounts add "{destination: \"/live/out/sage-cli-$$\", type: \"bind\", source: \"$BATS_TEST_TMPDIR/shared\", options: [\"bind\"]}"
         [ ! -e "/tmp/sage-cli-$$" ]
         mountinfo
         masked=$(grep -c /proc/ <<<"$output")
-        mounts remove '{destination: "/work/p/kcore"}'
+        mounts remove '{destination: "/live/p/kcore"}'
         failed 1 'mounts[0]' symlink
-        mounts remove '{destination: "/work/root/proc/kcore"}'
+        mounts remove '{destination: "/live/root/proc/kcore"}'
         failed 1 'mounts[0]' symlink
-        mounts remove '{destination: "/work/shared/../../proc/.."}'
+        mounts remove '{destination: "/live/shared/../../proc/.."}'
         failed 1 'mounts[0]'
         mountinfo
         [ "$(grep -c /proc/ <<<"$output")" -eq "$masked" ]
@@ -138,12 +138,12 @@ shared() {
                 failed 1 "$2" "$3"
         }
         table refused <<-'ROWS'
-		{destination: "/work/p", type: "proc", source: "proc"} => mounts[0].type => proc
-		{destination: "/work/c", type: "cgroup", source: "cgroup"} => mounts[0].type => cgroup
-		{destination: "/work/l", source: "/etc/localtime", options: ["bind", "copy-symlink"]} => mounts[0].options => copy-symlink
+		{destination: "/live/p", type: "proc", source: "proc"} => mounts[0].type => proc
+		{destination: "/live/c", type: "cgroup", source: "cgroup"} => mounts[0].type => cgroup
+		{destination: "/live/l", source: "/etc/localtime", options: ["bind", "copy-symlink"]} => mounts[0].options => copy-symlink
 		{destination: "/", type: "tmpfs"} => mounts[0].destination => root
-		{destination: "/work/n", source: "/nowhere", options: ["bind"]} => mounts[0] => /nowhere
-		{destination: "/work/n", type: "tmpfs", options: ["nonsense=1"]} => mounts[0] => nonsense
+		{destination: "/live/n", source: "/nowhere", options: ["bind"]} => mounts[0] => /nowhere
+		{destination: "/live/n", type: "tmpfs", options: ["nonsense=1"]} => mounts[0] => nonsense
 		{destination: 7} => mounts[0].destination => string
 		{source: "/"} => mounts[0].destination => mounts.json
 	ROWS
@@ -175,17 +175,17 @@ shared() {
         create box
         start box
         wait_until has_status box stopped
-        mounts add '{destination: "/work", type: "tmpfs"}'
+        mounts add '{destination: "/live", type: "tmpfs"}'
         failed 1 'container not running'
 }
 
 @test "in a container that joined the user namespace of the runtime itself" {
         running '.linux.namespaces += [{type: "user", path: "/proc/self/ns/user"}]'
-        mounts add '{destination: "/work/t", type: "tmpfs", source: "mine"}'
+        mounts add '{destination: "/live/t", type: "tmpfs", source: "mine"}'
         printed ''
         mountinfo
-        said ' /work/t '
-        mounts remove '{destination: "/work/t"}'
+        said ' /live/t '
+        mounts remove '{destination: "/live/t"}'
         printed ''
 }
 

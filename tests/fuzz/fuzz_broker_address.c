@@ -1,18 +1,9 @@
 /* libFuzzer: any address, and a host that owns one and has a NAT64 prefix: [address 16][own 16][prefix 16][bits]. */
+#include "fuzz.h"
+
 #include "broker/address.h"
 
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void expect(bool ok, const char *what) {
-        if (ok)
-                return;
-        fprintf(stderr, "%s\n", what);
-        abort();
-}
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         uint8_t bytes[49] = { 0 };

@@ -1,18 +1,9 @@
 /* libFuzzer: any bytes as a destination. What is accepted must be canonical: parsed again, it is the same. */
+#include "fuzz.h"
+
 #include "broker/authority.h"
 
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void expect(bool ok, const char *what) {
-        if (ok)
-                return;
-        fprintf(stderr, "%s\n", what);
-        abort();
-}
 
 static void check(const struct authority *a, uint16_t default_port) {
         struct authority_text text = authority_print(a, default_port);

@@ -1,19 +1,9 @@
 /* libFuzzer: [flags][size of the pieces][what an origin answers]. Cut or whole, the result is the same; the head that goes on is one by the
  * same grammar and says the same; of the body goes on what came, up to one end. flags: 1 the request was HEAD. */
 #define _GNU_SOURCE
+#include "fuzz.h"
+
 #include "broker/http_body.h"
-
-#include <stdio.h>
-#include <stdlib.h>
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void expect(bool ok, const char *what) {
-        if (ok)
-                return;
-        fprintf(stderr, "%s\n", what);
-        abort();
-}
 
 struct reading {
         struct http_answer answer;

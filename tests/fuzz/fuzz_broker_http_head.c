@@ -1,18 +1,8 @@
 /* libFuzzer: [size of the pieces][the head]. Cut or whole, the result is the same; what goes on is a request that says the same again. */
 #define _GNU_SOURCE
+#include "fuzz.h"
+
 #include "broker/http_head.h"
-
-#include <stdio.h>
-#include <stdlib.h>
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void expect(bool ok, const char *what) {
-        if (ok)
-                return;
-        fprintf(stderr, "%s\n", what);
-        abort();
-}
 
 static size_t feed(struct http_head *head, const char *text, size_t n, size_t piece) {
         size_t at = 0, used;

@@ -1,17 +1,7 @@
 /* libFuzzer: [destination]\n[sage.sandbox.network as JSON]. What a policy allows, it allows for a reason that can be pointed at. */
+#include "fuzz.h"
+
 #include "broker/policy.h"
-
-#include <stdio.h>
-#include <stdlib.h>
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void expect(bool ok, const char *what) {
-        if (ok)
-                return;
-        fprintf(stderr, "%s\n", what);
-        abort();
-}
 
 static bool is_listed(const struct policy *policy, const struct authority *a) {
         for (size_t i = 0; i < policy->n_hosts; i++) {

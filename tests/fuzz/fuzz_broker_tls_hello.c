@@ -1,18 +1,8 @@
 /* libFuzzer: [flags][size of the pieces][what one side sends]. Flags: 1 ECH allowed, 2 the destination is an address, 4 a second hello,
  * 8 with early data before it, 16 the bytes are the server's. Cut or whole, the result is the same. */
+#include "fuzz.h"
+
 #include "broker/tls_hello.h"
-
-#include <stdio.h>
-#include <stdlib.h>
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void expect(bool ok, const char *what) {
-        if (ok)
-                return;
-        fprintf(stderr, "%s\n", what);
-        abort();
-}
 
 static size_t feed_hello(struct tls_hello *hello, const uint8_t *data, size_t n, size_t piece) {
         size_t at = 0, used;

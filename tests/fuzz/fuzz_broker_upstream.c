@@ -1,19 +1,9 @@
 /* libFuzzer: [size of the pieces][what an upstream answers]. Cut or whole, the result is the same, and a tunnel that stands begins right
  * behind an empty line. */
 #define _GNU_SOURCE
+#include "fuzz.h"
+
 #include "broker/upstream.h"
-
-#include <stdio.h>
-#include <stdlib.h>
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void expect(bool ok, const char *what) {
-        if (ok)
-                return;
-        fprintf(stderr, "%s\n", what);
-        abort();
-}
 
 static size_t feed(struct upstream_answer *answer, const char *text, size_t n, size_t piece) {
         size_t at = 0, used;

@@ -1,17 +1,9 @@
 /* libFuzzer: mount options of any text, one a line. */
+#include "fuzz.h"
+
 #include "plan/mount_options.h"
 
-#include <stdlib.h>
 #include <sys/mount.h>
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void expect(bool ok, const char *what) {
-        if (ok)
-                return;
-        fprintf(stderr, "%s\n", what);
-        abort();
-}
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         _cleanup_arena_ struct arena arena = { 0 };
