@@ -82,8 +82,8 @@ static int compile_text(struct compilation *c, const char *text, const char *fie
                 int r;
 
                 text = uids ?: gids;
-                relative = text && *text == '@';
-                text += relative;
+                if ((relative = text && *text == '@'))
+                        text++;
                 if (!text || *ret || read_ranges(c->arena, &text, &ranges, ret_n) < 0 || (*text && *text != ';'))
                         return INVALID(c->err, field, "expected idmap=uids=FROM-TO-SIZE#…;gids=FROM-TO-SIZE#…, or @FROM-TO-SIZE#…");
                 if ((relative && (r = from_container(c, uids ? ids->uid_map : ids->gid_map, uids ? ids->n_uid_map : ids->n_gid_map, which,

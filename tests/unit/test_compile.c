@@ -158,6 +158,7 @@ static const struct row refused[] = {
         { "idmap of tmpfs", MOUNT("\"type\":\"tmpfs\",\"options\":[\"idmap\"]"), "mounts[0].options", "only a bind", INVALID },
         { "maps of tmpfs", MOUNT("\"type\":\"tmpfs\",\"uidMappings\":" MAP), "mounts[0].uidMappings", "only a bind", INVALID },
         { "crun's idmap, wrong", OPTIONS("\"bind\",\"idmap=uids=0-1;gids=0-1-1\""), "mounts[0].options", "expected idmap=uids=", INVALID },
+        { "crun's idmap, of nobody", OPTIONS("\"bind\",\"idmap=pids=0-1-1\""), "mounts[0].options", "expected idmap=uids=", INVALID },
         { "crun's idmap, twice the users", OPTIONS("\"bind\",\"idmap=uids=0-1-1;uids=0-1-1\""),
           "mounts[0].options", "expected idmap=uids=", INVALID },
         { "crun's idmap, an @ only", OPTIONS("\"bind\",\"idmap=uids=@\""), "mounts[0].options", "@FROM-TO-SIZE", INVALID },
