@@ -22,7 +22,7 @@ static const struct option_row options[] = {
         { "process-label", 0, OPTION_TEXT, offsetof(struct exec_options, selinux), "SELinux label" },
         { "apparmor", 0, OPTION_TEXT, offsetof(struct exec_options, apparmor), "AppArmor profile" },
         { "detach", 'd', OPTION_FLAG, offsetof(struct exec_options, detach), "return once the program runs" },
-        { "cgroup", 0, OPTION_LIST, offsetof(struct exec_options, cgroups), "[CONTROLLERS:]PATH below the container's own cgroup to run in" },
+        { "cgroup", 0, OPTION_LIST, offsetof(struct exec_options, cgroups), "PATH below the container's own cgroup to run in" },
         { "console-socket", 0, OPTION_TEXT, offsetof(struct exec_options, console_socket), "Unix socket that gets the terminal's master" },
         { "pid-file", 0, OPTION_TEXT, offsetof(struct exec_options, pid_file), "file for the pid of the new process" },
         { "pidfd-socket", 0, OPTION_TEXT, offsetof(struct exec_options, pidfd_socket), "Unix socket that gets a pidfd of the new process" },
@@ -39,21 +39,18 @@ static int check_terminal(const struct exec_options *o, const struct plan_proces
         return 0;
 }
 
-/* cgroup v2 has one hierarchy: all controllers that callers of cgroup v1 name must be meant to be at the same place. */
+/* runc's [CONTROLLER,...:]PATH. On cgroup v2 there is one hierarchy, no controller has a place of its own, and runc knows none by its name
+ * either. */
 static int choose_cgroup(const struct text_list *asked, const char **ret, struct error *err) {
-        const char *chosen = NULL;
+        const char *path = asked->n ? asked->items[0] : NULL;
 
-        for (size_t i = 0; i < asked->n; i++) {
-                const char *colon = strchr(asked->items[i], ':'), *path = colon ? colon + 1 : asked->items[i];
-
-                if (colon == asked->items[i])
-                        return fail(err, CODE_USAGE, EINVAL, "--cgroup", "expected [CONTROLLERS:]PATH, found `%s`", asked->items[i]);
-                if (chosen && !streq(path, chosen))
-                        return fail(err, CODE_USAGE, EINVAL, "--cgroup", "cgroup v2 has one place for all controllers, found `%s` and `%s`",
-                                    chosen, path);
-                chosen = path;
-        }
-        *ret = chosen;
+        if (asked->n > 1)
+                return fail(err, CODE_USAGE, EINVAL, "--cgroup", "cgroup v2 has one place for all controllers, found `%s` and `%s`", path,
+                        asked->items[1]);
+        if (path && strchr(path, ':'))
+                return fail(err, CODE_USAGE, EINVAL, "--cgroup", "expected PATH, found `%s`: cgroup v2 has no place for single controllers",
+                        path);
+        *ret = path;
         return 0;
 }
 

@@ -415,7 +415,7 @@ traced() {
         failed 255 nope
 }
 
-@test "--cgroup takes controllers before its path and may be repeated, as long as all name one place" {
+@test "--cgroup takes one path; a list of controllers, which have no places of their own on cgroup v2, is refused" {
         running
         mkdir "/sys/fs/cgroup/box/below" "/sys/fs/cgroup/box/a..b"
         at() {
@@ -425,15 +425,21 @@ traced() {
         table at <<-'ROWS'
 		--cgroup below => /below
 		--cgroup /below/ => /below
-		--cgroup memory:below => /below
-		--cgroup cpu,memory:below --cgroup pids:below => /below
 		--cgroup a..b => /a..b
 		--cgroup / => /
 	ROWS
-        in_box --cgroup memory:below --cgroup pids:/ box true
-        failed 255 --cgroup 'one place'
-        in_box --cgroup :below box true
-        failed 255 --cgroup CONTROLLERS
+        refuses() {
+                in_box $1 box true
+                failed 255 --cgroup "$2"
+        }
+        table refuses <<-'ROWS'
+		--cgroup bogus:below => expected PATH
+		--cgroup memory:/below => expected PATH
+		--cgroup cpu,memory:below => expected PATH
+		--cgroup :below => expected PATH
+		--cgroup below: => expected PATH
+		--cgroup below --cgroup / => one place
+	ROWS
 }
 
 @test "where the container's process has moved to another cgroup and its own is gone, exec joins that one" {
