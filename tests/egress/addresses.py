@@ -5,7 +5,6 @@ own."""
 
 import contextlib
 import ipaddress
-import json
 
 import cases
 from world import *

@@ -4,6 +4,7 @@ Our network namespace (tests/egress/run made it) is the host; another one behind
 whatever else is sent there vanishes. Name servers and proxies are on our side, as in an office."""
 
 import atexit
+import contextlib
 import ctypes
 import os
 import re
@@ -16,7 +17,8 @@ import tempfile
 import threading
 import time
 
-PATIENCE = 10  # seconds after which a test has failed
+from world import PATIENCE, Origin, read_all, wait_for
+
 PUBLIC, PUBLIC6, SILENT = "93.184.216.34", "2606:2800:220:1::1", "93.184.216.99"
 A, AAAA = 1, 28
 NXDOMAIN, SERVFAIL = 3, 2
@@ -79,7 +81,6 @@ class Internet:
         libc.setns(self.home, CLONE_NEWNET)
         os.close(self.home)
 
-
     def close(self):
         sh("ip", "link", "delete", "inside")
         os.close(self.namespace)
@@ -100,56 +101,30 @@ def leave_internet():
         Internet.made = None
 
 
-class Server:
-    """A listener whose connections are handled by HANDLER(socket), each in a thread. What it returns is put into results."""
+class Server(Origin):
+    """An origin that may be on the internet, and whose handlers may fail: being given up by the dialer is no fault of theirs."""
 
     def __init__(self, handler, address="127.0.0.1", port=0, public=False):
-        family = socket.AF_INET6 if ":" in address else socket.AF_INET
         self.public = public
-        if public:
-            with internet():
-                self.listener = socket.create_server((address, port), family=family, backlog=512)
-        else:
-            self.listener = socket.create_server((address, port), family=family, backlog=512)
-        self.port, self.handler, self.accepted, self.results = self.listener.getsockname()[1], handler, 0, []
-        threading.Thread(target=self.serve, daemon=True).start()
+        super().__init__(handler, address, port)
 
-    def serve(self):
-        while True:
-            try:
-                connection, _ = self.listener.accept()
-            except OSError:
-                return
-            self.accepted += 1
-            threading.Thread(target=self.handle, args=(connection,), daemon=True).start()
-
-    def handle(self, connection):
-        connection.settimeout(PATIENCE)
-        try:
-            with connection:
-                self.results.append(self.handler(connection))
-        except Exception as error:  # pylint: disable=broad-except
-            self.results.append(error)
-
-    def __enter__(self):
-        return self
+    def listen(self, address, port):
+        with internet() if self.public else contextlib.nullcontext():
+            return super().listen(address, port)
 
     def close(self):
-        if self.listener.fileno() >= 0:
-            self.listener.shutdown(socket.SHUT_RDWR)
-            self.listener.close()
-            if self.public:
-                leave_internet()
+        super().close()
+        if self.public:
+            leave_internet()
 
     def __exit__(self, *_):
-        self.close()
+        if self.listener.fileno() >= 0:
+            self.close()
 
 
 def echo(s):
     """All that comes, when it has ended."""
-    data = b""
-    while chunk := s.recv(1 << 16):
-        data += chunk
+    data = read_all(s)
     s.sendall(b"heard " + data)
     return data
 
@@ -302,14 +277,6 @@ def is_first(pid):
 def status_of(pid):
     with open(f"/proc/{pid}/status", encoding="utf-8") as file:
         return file.read()
-
-
-def wait_for(condition, what):
-    deadline = time.monotonic() + PATIENCE
-    while not condition():
-        if time.monotonic() > deadline:
-            raise TimeoutError(f"waited in vain for {what}")
-        time.sleep(0.005)
 
 
 def is_gone(pid):

@@ -3,27 +3,17 @@
 import ssl
 
 from dialing import *
-from world import Broker
+from world import Broker, read_head
 
 EC = ("-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1")
 OK = b"HTTP/1.1 200 Connection established\r\n\r\n"
-
-
-def read_head(s):
-    data = b""
-    while not data.endswith(b"\r\n\r\n"):
-        chunk = s.recv(1)
-        if not chunk:
-            raise AssertionError(f"an end within {data!r}")
-        data += chunk
-    return data.decode()
 
 
 def upstream(answer=OK, then=echo):
     """A proxy that says ANSWER to whatever it is asked, and then is the destination."""
 
     def handler(s):
-        head = read_head(s)
+        head = read_head(s).decode()
         for piece in answer if isinstance(answer, list) else [answer]:
             s.sendall(piece)
             time.sleep(0.01 if isinstance(answer, list) else 0)
@@ -34,10 +24,6 @@ def upstream(answer=OK, then=echo):
 
 def through(url, *hosts, **members):
     return {"mode": "proxy", "proxy_url": url, "allowed_hosts": list(hosts), **members}
-
-
-def heads(server):
-    return [result[0] for result in server.results]
 
 
 def test_the_upstream_is_asked_for_the_checked_address():
@@ -90,7 +76,7 @@ def test_there_is_no_way_around_it():
 
 def test_another_address_is_asked_for_where_it_could_not_reach_the_first():
     def handler(s):
-        head = read_head(s)
+        head = read_head(s).decode()
         s.sendall(OK if PUBLIC in head else b"HTTP/1.1 502 Bad Gateway\r\n\r\n")
         return head, echo(s) if PUBLIC in head else None
 
@@ -304,7 +290,7 @@ def test_a_tls_program_holds_its_two_sockets_and_nothing_else():
 
 def destination(s):
     """An origin of one plain request, on the other side of the tunnel."""
-    head = read_head(s)
+    head = read_head(s).decode()
     s.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello")
     return head
 

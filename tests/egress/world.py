@@ -19,12 +19,16 @@ class Origin:
     """A listener whose connections are each handled by HANDLER(socket) in a thread. What a handler returns is in results; bytes(…) of what
     it read is a common choice. As a context it checks in the end that no handler failed."""
 
-    def __init__(self, handler, address="127.0.0.1"):
-        self.listener = socket.create_server((address, 0), backlog=2048)
+    def __init__(self, handler, address="127.0.0.1", port=0):
+        self.listener = self.listen(address, port)
         self.port = self.listener.getsockname()[1]
         self.handler, self.results, self.errors, self.accepted = handler, [], [], 0
         self.changed = threading.Condition()
         threading.Thread(target=self.serve, daemon=True).start()
+
+    def listen(self, address, port):
+        family = socket.AF_INET6 if ":" in address else socket.AF_INET
+        return socket.create_server((address, port), family=family, backlog=2048)
 
     def serve(self):
         while True:
