@@ -1,10 +1,9 @@
 /* linux.memoryPolicy: the kernel's numbers, and everything that set_mempolicy(2) would refuse, by its field. */
-#include "compile.h"
+#include "configs.h"
 
 #include "plan/memory_policy.h"
 
-#define CONFIG "{\"ociVersion\":\"1.3.0\",\"root\":{\"path\":\"r\"},\"process\":{\"cwd\":\"/\",\"args\":[\"a\"]}," \
-        "\"linux\":{\"namespaces\":[{\"type\":\"mount\"}],\"memoryPolicy\":{\"mode\":\"MPOL_%s\"%s%s}}}"
+#define CONFIG LINUX("\"memoryPolicy\":{\"mode\":\"MPOL_%s\"%s%s}")
 #define NODES(list) ",\"nodes\":\"" list "\""
 #define FLAGS(list) ",\"flags\":[" list "]"
 #define BALANCING "\"MPOL_F_NUMA_BALANCING\""
@@ -93,8 +92,6 @@ static void no_policy_is_none(void **state) {
                                       &root_host, PLAN_CGROUP_MANAGER_CGROUPFS, &plan), 0);
         assert_null(plan->memory_policy);
 }
-
-#define TEST(name) cmocka_unit_test_teardown(name, free_arena)
 
 int main(void) {
         const struct CMUnitTest tests[] = {

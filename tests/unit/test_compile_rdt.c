@@ -1,5 +1,5 @@
 /* linux.intelRdt: what becomes of it, and every bad value by its field. */
-#include "compile.h"
+#include "configs.h"
 
 #include "facts/facts.h"
 #include "plan/rdt.h"
@@ -8,15 +8,13 @@ static struct facts_rdt rdt_facts = { .root = "/sys/fs/resctrl", .cache = true, 
 
 /* The plan of the container ID with RDT as its linux.intelRdt; NULL where it is refused, with ERR. */
 static struct plan_rdt *compile_rdt(const char *id, const char *rdt) {
-        static const char config[] = "{\"ociVersion\":\"1.3.0\",\"root\":{\"path\":\"r\"},\"process\":{\"cwd\":\"/\",\"args\":[\"a\"]},"
-                                     "\"linux\":{\"namespaces\":[{\"type\":\"mount\"}],\"intelRdt\":%s}}";
         struct oci_config *oci = arena_new(&arena, struct oci_config);
         struct request request = { .id = id, .bundle = "/b", .config = oci, .manager = PLAN_CGROUP_MANAGER_CGROUPFS };
         struct facts_facts facts = root_host;
         struct plan_plan *plan;
 
         facts.rdt = &rdt_facts;
-        decode(&oci_config_type, arena_printf(&arena, config, rdt), oci);
+        decode(&oci_config_type, arena_printf(&arena, LINUX("\"intelRdt\":%s"), rdt), oci);
         assert_true(compile_needs(&request) & FACTS_RDT);
         return compile(&arena, &request, &facts, &plan, &err) < 0 ? NULL : plan->rdt;
 }
@@ -82,8 +80,6 @@ static void a_bad_value_is_refused_by_its_field(void **state) {
         assert_non_null(compile_rdt("c1", arena_printf(&arena, "{\"closID\":\"%s\"}", long_name + 1)));
         assert_int_equal(rdt_check_schema("L3:0=f\nMB:0=1", NULL, "f", &err), -EINVAL); /* what update's option could hold */
 }
-
-#define TEST(name) cmocka_unit_test_teardown(name, free_arena)
 
 int main(void) {
         const struct CMUnitTest tests[] = {

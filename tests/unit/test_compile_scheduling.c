@@ -1,5 +1,5 @@
 /* process.scheduler, ioPriority and execCPUAffinity, linux.personality: each word's number, and every bad value by its field. */
-#include "compile.h"
+#include "configs.h"
 
 #include <linux/ioprio.h>
 #include <linux/sched.h>
@@ -7,9 +7,6 @@
 
 #include "plan/cpu_list.h"
 #include "plan/scheduler.h"
-
-#define HEAD "{\"ociVersion\":\"1.3.0\",\"root\":{\"path\":\"r\"},"
-#define LINUX(members) HEAD "\"process\":{\"cwd\":\"/\",\"args\":[\"a\"]},\"linux\":{\"namespaces\":[{\"type\":\"mount\"}]," members "}}"
 
 /* The process whose members besides cwd and args are MEMBERS; NULL where it is refused, with ERR. */
 static struct plan_process *process_of(const char *members) {
@@ -251,8 +248,6 @@ static void a_personality_is_the_kernels_number_and_has_no_flags(void **state) {
         assert_string_equal(err.where, "linux.personality.flags[0]");
         assert_int_equal(err.code, CODE_CONFIG_INVALID);
 }
-
-#define TEST(name) cmocka_unit_test_teardown(name, free_arena)
 
 int main(void) {
         const struct CMUnitTest tests[] = {
