@@ -4,6 +4,7 @@
 #include "in_child.h"
 
 #include <linux/capability.h>
+#include <sys/statvfs.h>
 
 #include "apply/container_path.h"
 #include "apply/dev.h"
@@ -12,37 +13,35 @@
 #include "apply/rootfs.h"
 #include "spec/plan.h"
 
+#define FILESYSTEM PLAN_MOUNT_KIND_FILESYSTEM
+#define BIND PLAN_MOUNT_KIND_BIND
+#define NEW_ALL (CLONE_NEWPID | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWNET)
 #define VIEW (MS_NOSUID | MS_NOEXEC | MS_NODEV)
 
 static struct plan_mount default_mounts[] = {
-        { .field = "mounts[0]", .destination = "/proc", .kind = PLAN_MOUNT_KIND_FILESYSTEM, .type = "proc", .source = "proc" },
+        { .field = "mounts[0]", .destination = "/proc", .kind = FILESYSTEM, .type = "proc", .source = "proc" },
         { .field = "mounts[1]",
                 .destination = "/dev",
-                .kind = PLAN_MOUNT_KIND_FILESYSTEM,
+                .kind = FILESYSTEM,
                 .type = "tmpfs",
                 .source = "tmpfs",
                 .data = "mode=755,size=65536k",
                 .flags = MS_NOSUID | MS_STRICTATIME },
         { .field = "mounts[2]",
                 .destination = "/dev/pts",
-                .kind = PLAN_MOUNT_KIND_FILESYSTEM,
+                .kind = FILESYSTEM,
                 .type = "devpts",
                 .source = "devpts",
                 .data = "newinstance,ptmxmode=0666,mode=0620",
                 .flags = MS_NOSUID | MS_NOEXEC },
         { .field = "mounts[3]",
                 .destination = "/dev/shm",
-                .kind = PLAN_MOUNT_KIND_FILESYSTEM,
+                .kind = FILESYSTEM,
                 .type = "tmpfs",
                 .source = "shm",
                 .data = "mode=1777,size=65536k",
                 .flags = VIEW },
-        { .field = "mounts[4]",
-                .destination = "/dev/mqueue",
-                .kind = PLAN_MOUNT_KIND_FILESYSTEM,
-                .type = "mqueue",
-                .source = "mqueue",
-                .flags = VIEW },
+        { .field = "mounts[4]", .destination = "/dev/mqueue", .kind = FILESYSTEM, .type = "mqueue", .source = "mqueue", .flags = VIEW },
         { .field = "mounts[5]",
                 .destination = "/sys",
                 .kind = PLAN_MOUNT_KIND_SYSFS_OR_BIND,
@@ -118,6 +117,17 @@ static inline void enter_all(const struct plan_plan *plan) {
         close(root);
 }
 
+/* One of the mounts cannot be attached, for the reason EXPECTED. */
+static inline void fail_attach(const struct plan_plan *plan, int expected) {
+        int root, r;
+
+        CHECK_OK(rootfs_prepare(plan, &root, &err));
+        r = mounts_attach(plan, root, NULL, &err);
+        if (r != expected)
+                fprintf(stderr, "# got %d: %s\n", r, err.text);
+        CHECK(r == expected);
+}
+
 static inline mode_t mode_of(const char *path) {
         struct stat st;
 
@@ -129,4 +139,24 @@ static inline bool refuses_write(const char *path, int errnum) {
         int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
 
         return fd < 0 && errno == errnum;
+}
+
+static inline unsigned long flags_of(const char *path) {
+        struct statvfs st;
+
+        CHECK(statvfs(path, &st) == 0);
+        return st.f_flag;
+}
+
+/* Of this mount namespace; CONTAINING: NULL for all. */
+static inline int count_mounts(const char *containing) {
+        FILE *file = fopen("/proc/self/mountinfo", "re");
+        char line[4096];
+        int n = 0;
+
+        CHECK(file);
+        while (fgets(line, sizeof line, file))
+                n += !containing || strstr(line, containing);
+        fclose(file);
+        return n;
 }
