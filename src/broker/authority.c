@@ -83,13 +83,14 @@ static bool ends_in_number(const char *host, size_t n) {
         return size > 0;
 }
 
-/* RFC 1123, 2.1. */
+/* RFC 1123, 2.1, and the underscore: not of a host name there, but of names that the DNS has all the same (RFC 2181, 11), such as
+ * my_bucket.s3.amazonaws.com, and that browsers, curl and getaddrinfo(3) take. */
 static bool is_name(const char *host, size_t n) {
         size_t label = 0;
 
         for (size_t i = 0; i <= n; i++) {
                 if (i < n && host[i] != '.') {
-                        if (!is_digit(host[i]) && !is_lower(host[i]) && host[i] != '-')
+                        if (!is_digit(host[i]) && !is_lower(host[i]) && host[i] != '-' && host[i] != '_')
                                 return false;
                         continue;
                 }

@@ -12,7 +12,7 @@ static const struct refusal_row rows[REFUSAL_COUNT] = {
         [REFUSAL_HOST_ZONE] = { "parse.host", 400, "an address with a zone means something on one machine only" },
         [REFUSAL_HOST_NUMBER] = { "parse.host", 400, "an IPv4 address is four decimal numbers without leading zeros" },
         [REFUSAL_HOST_NAME] = { "parse.host", 400,
-                "a name is labels of 1 to 63 letters, digits and inner hyphens, at most 253 characters in all" },
+                "a name is labels of 1 to 63 letters, digits, underscores and inner hyphens, at most 253 characters in all" },
         [REFUSAL_PORT] = { "parse.port", 400, "a port is a decimal number from 1 to 65535" },
         [REFUSAL_LINE_END] = { "parse.line_end", 400, "lines end with CR LF, and CR and LF stand nowhere else" },
         [REFUSAL_CONTROL] = { "parse.control", 400,

@@ -11,7 +11,7 @@ import tempfile
 import time
 import traceback
 
-HOSTS = "127.0.0.1 localhost local.test other.test sub.wild.test\n"
+HOSTS = "127.0.0.1 localhost local.test other.test sub.wild.test a_b.wild.test\n"
 
 
 class Skip(Exception):

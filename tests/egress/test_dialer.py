@@ -21,6 +21,14 @@ def test_a_lookup_is_one_a_and_one_aaaa_query():
         assert probe.ask("talk hello") == "heard hello(end)"
 
 
+def test_an_underscore_is_looked_up_like_any_letter():
+    with NameServer({"my_bucket.s3.example": {A: [PUBLIC]}, "_a._b.example": {A: [PUBLIC]}}) as dns, \
+            Server(echo, PUBLIC, 443, public=True), Probe(allow("*.s3.example", "_a._b.example")) as probe:  # fmt: skip
+        for name in ("my_bucket.s3.example", "_a._b.example"):
+            assert probe.connect(f"{name}:443")[:2] == ("ok", PUBLIC), name
+        assert len(dns.asked) == 4, dns.asked
+
+
 def test_what_policy_refuses_is_never_looked_up():
     with NameServer({}) as dns, Probe(allow("a.example", "*.b.example", allowed_schemes=["https"])) as probe:
         for place, scheme, code in (

@@ -127,7 +127,9 @@ static void the_name_is_the_host_that_was_asked_for(void **state) {
         check_simple(NULL, "example.com", REFUSAL_TLS_NO_NAME);
         check_simple("example.com.", "example.com", REFUSAL_TLS_NAME);
         check_simple("example.com%00", "example.com", REFUSAL_TLS_NAME);
-        check_simple("exa_mple.com", "example.com", REFUSAL_TLS_NAME);
+        check_simple("exa_mple.com", "example.com", REFUSAL_TLS_NAME_DIFFERS);
+        check_simple("exa_mple.com", "exa_mple.com", REFUSAL_NONE);
+        check_simple("exa mple.com", "example.com", REFUSAL_TLS_NAME);
         check_simple("127.0.0.1", "example.com", REFUSAL_TLS_NAME);
         check_simple("[::1]", "example.com", REFUSAL_TLS_NAME);
         check_simple("", "example.com", REFUSAL_TLS_NAME);
