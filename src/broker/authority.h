@@ -21,8 +21,7 @@ struct authority {
 
 /* The N bytes of TEXT are a host as a URI writes it: a name (one trailing dot is taken off), four decimal numbers, or an IPv6 address in
  * brackets. An IPv4-mapped address is the IPv4 address (address.h). What another resolver could read as something else is refused: escapes,
- * zones, other spellings of IPv4 (0x7f.1, 127.1, 017700000001), bytes outside letters, digits, hyphen, underscore and
- * dot.
+ * zones, other spellings of IPv4 (0x7f.1, 127.1, 017700000001), bytes outside letters, digits, hyphen, underscore and dot.
  * ret: host, kind and address are set, port is 0; untouched when refused. */
 enum refusal authority_parse_host(const char *text, size_t n, struct authority *ret);
 

@@ -142,6 +142,7 @@ void connection_dialed(struct connection *c, struct dialer_answer *answer) {
                 return;
         }
         c->origin.fd = answer->fd;
+        c->origin.local = c->broker->policy->proxy_tls;
         if (side_watch(&c->origin, &c->broker->loop) < 0) {
                 connection_refuse(c, REFUSAL_DIALER_BUSY);
                 return;

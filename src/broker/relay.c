@@ -42,6 +42,14 @@ void side_ready(struct side *side, uint32_t events) {
         side->urgent |= (events & EPOLLPRI) != 0;
 }
 
+/* TCP: tcp_reset() of the kernel says EPIPE to a socket in CLOSE_WAIT. A Unix socket cannot be reset, but a TLS program that passes an end on
+ * lives as long as we may have something to say; where it has gone, and with it whoever could read, TLS was cut off or the program killed. */
+bool side_ended_in_order(const struct side *side) {
+        if (side->local && !side->shut)
+                return !side->failed && send(side->fd, "", 0, MSG_NOSIGNAL | MSG_DONTWAIT) == 0;
+        return !side->failed || side->error == EPIPE;
+}
+
 void side_close(struct side *side, bool reset) {
         const struct linger linger = { .l_onoff = 1, .l_linger = 0 };
 
@@ -167,6 +175,6 @@ enum relay flow_pump(struct flow *flow, struct side *from, struct side *to, char
         }
         if (!flow->shut && shutdown(to->fd, SHUT_WR) < 0 && errno != ENOTCONN)
                 return RELAY_TO_FAILED;
-        flow->shut = true;
+        flow->shut = to->shut = true;
         return RELAY_OVER;
 }

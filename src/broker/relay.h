@@ -25,6 +25,8 @@ struct side {
         bool failed;         /* it was reset, or cannot be reached any more */
         int error;           /* why, as far as the socket has told: it tells once, and whoever reads on is told of a regular end */
         bool urgent;         /* TCP urgent data has come, which would be lost or reordered */
+        bool local;          /* the other end is a TLS program of ours (helper.h), not the network */
+        bool shut;           /* it was told that nothing more will come */
 };
 
 /* Begins to watch SIDE, of which source and fd are set. 0 or a negative errno. */
@@ -66,11 +68,9 @@ int flow_send(struct flow *flow, struct side *to, const char *data, size_t n);
 /* Sends what is held: 0 when nothing is left, -EAGAIN, or what the socket says. */
 int flow_flush(struct flow *flow, struct side *to);
 
-/* Did the peer end its side in order before it failed? Then what was read of it is all there was (tcp_reset() of the kernel: EPIPE for a
- * socket in CLOSE_WAIT). */
-static inline bool side_ended_in_order(const struct side *side) {
-        return !side->failed || side->error == EPIPE;
-}
+/* Did the peer end its side in order, before it failed if it did? Then what was read of it is all there was. To be asked where a read has
+ * come to an end. */
+bool side_ended_in_order(const struct side *side);
 
 /* Forgets what is held, and that there could be more. */
 void flow_end(struct flow *flow);

@@ -333,3 +333,71 @@ def test_the_deadline_is_a_reset_behind_a_tls_upstream_too():
         except ConnectionResetError:
             pass
     assert 0.9 < t.seconds < 1.4, t.seconds
+
+
+def cut(how):
+    """An answer without a length, whose end is an end of the connection below TLS: anybody in between can make one."""
+
+    def handler(tls):
+        read_head(tls)
+        tls.sendall(OK)
+        read_head(tls)
+        tls.sendall(b"HTTP/1.1 200 OK\r\n\r\nnot all")
+        time.sleep(0.05)
+        how(tls)
+
+    return handler
+
+
+def test_an_answer_that_is_cut_below_tls_is_not_whole():
+    def finish(tls):
+        raw = socket.socket(fileno=tls.detach())
+        raw.shutdown(socket.SHUT_RDWR)
+        raw.close()
+
+    def reset(tls):
+        raw = socket.socket(fileno=tls.detach())
+        raw.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        raw.close()
+
+    def kill_tls_program(_):
+        for pid in (pid for pid in broker.pids() if comm(pid) == "egress-tls"):
+            os.kill(pid, signal.SIGKILL)
+
+    for how in (finish, reset, kill_tls_program):
+        with authority(), Server(speaking_tls("good", cut(how))) as proxy, \
+                Broker(through(f"https://127.0.0.1:{proxy.port}", PUBLIC, allowed_schemes=["http"])) as broker, broker.connect() as s:  # fmt: skip
+            s.sendall(f"GET http://{PUBLIC}/ HTTP/1.1\r\nHost: {PUBLIC}\r\n\r\n".encode())
+            data = b""
+            try:
+                while chunk := s.recv(1 << 16):
+                    data += chunk
+                raise AssertionError(f"an end in order: {how.__name__}")
+            except ConnectionResetError:
+                pass
+            assert data.endswith(b"not all"), data
+            assert broker.audit()["code"] == "origin.reset", broker.audit()
+
+
+def test_a_reset_behind_its_end_leaves_no_tls_program_spinning():
+    def handler(tls):
+        read_head(tls)
+        tls.sendall(OK)
+        time.sleep(0.05)
+        tls.setblocking(False)
+        try:
+            tls.unwrap()
+        except ssl.SSLWantReadError:
+            pass # close_notify is on its way
+        raw = socket.socket(fileno=tls.detach())
+        time.sleep(0.05)
+        raw.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        raw.close()
+
+    with authority(), Server(speaking_tls("good", handler)) as proxy, Probe(through(f"https://127.0.0.1:{proxy.port}", PUBLIC)) as probe:
+        wait_for(lambda: any(comm(pid) == "egress-tls" for pid in probe.pids()[2]), "one ahead")
+        first = next(pid for pid in probe.pids()[2] if comm(pid) == "egress-tls")
+        with timed() as t:
+            assert probe.code(f"{PUBLIC}:443") == "ok"
+            wait_for(lambda: is_gone(first), "the end of the TLS program")
+        assert t.seconds < 3, "not before its deadline"

@@ -127,8 +127,9 @@ static int end_plain(struct relay *r) {
         return shutdown(r->plain, SHUT_WR) < 0 ? -errno : 0;
 }
 
-/* unix(7): POLLHUP comes when the other side has closed, not when it has only ended its writing: then nobody reads any more. */
-static bool wait_for_more(const struct relay *r) {
+/* 0: there may be; 1: nobody reads any more; or a negative errno. unix(7): POLLHUP comes when the other side has closed, not when it has only
+ * ended its writing. poll(2) tells of the TLS side's reset also where nothing is waited for there, and would for ever. */
+static int wait_for_more(const struct relay *r) {
         struct pollfd p[2] = {
                 { .fd = r->plain,
                         .events = (short)((!r->up.ended && is_empty(&r->up) ? POLLIN : 0) | (!is_empty(&r->down) ? POLLOUT : 0)) },
@@ -136,7 +137,9 @@ static bool wait_for_more(const struct relay *r) {
         };
 
         poll(p, 2, -1);
-        return !(p[0].revents & POLLHUP) || !r->up.told;
+        if (!r->wants && p[1].revents & (POLLERR | POLLHUP))
+                return -ECONNRESET;
+        return p[0].revents & POLLHUP && r->up.told;
 }
 
 int tls_relay(SSL *ssl, int socket, int plain) {
@@ -147,16 +150,16 @@ int tls_relay(SSL *ssl, int socket, int plain) {
         r.socket = socket;
         r.plain = plain;
         while (!r.up.told || !r.down.told) {
+                int result = 0;
+
                 r.moved = false;
                 r.wants = 0;
-                for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
-                        int result = steps[i](&r);
-
-                        if (result < 0)
-                                return result;
-                }
-                if (!r.moved && !wait_for_more(&r))
-                        return 0;
+                for (size_t i = 0; i < sizeof steps / sizeof *steps && result == 0; i++)
+                        result = steps[i](&r);
+                if (result == 0 && !r.moved)
+                        result = wait_for_more(&r);
+                if (result != 0)
+                        return result < 0 ? result : 0;
         }
         return 0;
 }

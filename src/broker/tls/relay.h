@@ -5,6 +5,6 @@
 
 /* Until both directions have ended, each by its own end: that of the plain side goes on as close_notify, and close_notify as the end of what
  * the plain side reads. Nothing is read that cannot be passed on. Both sockets are non-blocking. Returns 0, or a negative errno when the
- * TLS side ended in another way; the plain side, a Unix socket, can only be told of an end (unix(7) knows no reset), so who needs to know that
- * a body is whole must look at its length or its last chunk. */
+ * TLS side ended in another way. A Unix socket cannot be told of a reset (unix(7)), so the plain side sees that by its peer being gone, where an
+ * end in order leaves it there (side_ended_in_order()). */
 int tls_relay(SSL *ssl, int socket, int plain);
