@@ -26,6 +26,7 @@
 #include "base/fd.h"
 #include "base/log.h"
 #include "base/str.h"
+#include "life/notify.h"
 
 int child_not_made(const struct plan_plan *plan, int r, struct error *err) {
         if (r == -EAGAIN)
@@ -125,7 +126,8 @@ static int enter_root(struct child *child, int *ret_slave, struct error *err) {
             (r = mounts_attach(plan, root, child->sources, err)) < 0 ||
             (r = take_nodes(child, root, err)) < 0 ||
             (r = dev_populate(plan, root, child->devices, err)) < 0 ||
-            (r = make_terminal(child, root, ret_slave, err)) < 0)
+            (r = make_terminal(child, root, ret_slave, err)) < 0 ||
+            (child->notifies && (r = notify_bind(root, &child->notify, err)) < 0))
                 return r;
         if (plan->hooks) {
                 const struct hook_context context = {
@@ -152,7 +154,7 @@ static int host_stays(int r, struct error *err) {
  * made either a symlink to /proc/self/fd/N/../.., which leads to the host's tree from any directory of ours or of our caller's
  * (CVE-2024-21626). */
 static int forget_host(const struct child *child, struct error *err) {
-        int needed[] = { child->sync.child, child->gate, child->payload.proc, child->hook_output.out, child->hook_output.err,
+        int needed[] = { child->sync.child, child->gate, child->notify, child->payload.proc, child->hook_output.out, child->hook_output.err,
                          namespaces_fd(&child->joins, CLONE_NEWNS) /* leads to no directory */ };
         int r = fd_keep_only(child->first_kept, needed, ELEMENTSOF(needed));
 
@@ -189,6 +191,14 @@ static int await_start(struct child *child, struct error *err) {
         close_fd(&child->gate);
         child->sync.child = connection;
         return 0;
+}
+
+/* To who started us, who may have nobody to tell. */
+static int hand_over_notify(struct child *child, struct error *err) {
+        int r = child->notify < 0 ? 0 : sync_report(child->sync.child, REPORT_NOTIFY, child->notify);
+
+        close_fd(&child->notify);
+        return r < 0 ? fail_errno(err, CODE_LAUNCH_FAILED, -r, "NOTIFY_SOCKET", "cannot hand over the program's socket") : 0;
 }
 
 /* Their programs are files of the container, so the image says what they do: they run as what the payload is, with its user, capabilities,
@@ -254,7 +264,7 @@ static int become_container(struct child *child, struct error *err) {
         if ((r = sync_report(child->sync.child, REPORT_READY, -1)) < 0)
                 return fail_errno(err, CODE_LAUNCH_FAILED, -r, "", "cannot report to the runtime");
         sync_await(child->sync.child, TOKEN_GO);
-        if ((r = await_start(child, err)) < 0)
+        if ((r = await_start(child, err)) < 0 || (r = hand_over_notify(child, err)) < 0)
                 return r;
 
         if ((!early && (r = payload_drop(&child->payload, child->sync.child, err)) < 0) || (r = run_start_hooks(child, err)) < 0)

@@ -68,6 +68,10 @@ int dialogue_until(struct dialogue *dialogue, enum report until, struct error *e
                         dialogue->executing = true;
                 if (report == REPORT_CONSOLE && (r = take_console(dialogue, &fd, err)) < 0)
                         return r;
+                if (report == REPORT_NOTIFY) {
+                        close_fd(&dialogue->notify);
+                        dialogue->notify = take_fd(&fd);
+                }
                 if (report == REPORT_LISTENER &&
                     (r = listener_send(dialogue->arena, dialogue->filter, dialogue->container, dialogue->pid, fd, err)) < 0)
                         return r;

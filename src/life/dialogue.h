@@ -19,6 +19,7 @@ struct dialogue {
         pid_t pid;                              /* of the child, on the host */
         pid_t born;                             /* who said REPORT_BORN, or why there is nobody */
         int console;                            /* -1 until a master came that stays here; the owner closes it */
+        int notify;                             /* -1 until the program's notify socket came; the owner closes it */
         bool executing;
 };
 

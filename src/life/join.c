@@ -337,7 +337,7 @@ static int prepare(struct join *j, struct arena *arena, struct error *err) {
 
 int join(struct arena *arena, struct container *container, int init, const struct join_request *request, struct joined *ret, struct error *err) {
         struct join j = { .request = request, .container = container, .sync = SYNC_CLOSED, .init = init, .cgroup = -1 };
-        struct dialogue dialogue = { .interruption = request->interruption, .console_socket = request->console_socket, .container = container, .arena = arena, .console = -1,
+        struct dialogue dialogue = { .interruption = request->interruption, .console_socket = request->console_socket, .container = container, .arena = arena, .console = -1, .notify = -1,
                                      .filter = request->plan->filter };
         struct joined joined = JOINED_NOTHING;
         int r;

@@ -136,6 +136,8 @@ static int go(struct launch *l, struct error *err) {
                 return r;
         log_debug("%s: the program runs", c->id);
         l->hooked = l->plan->hooks; /* it was there, whatever comes now */
+        if ((r = notify_begin(&l->result.notify, &l->dialogue.notify, err)) < 0)
+                return r;
         if (l->request->detach && l->result.notify.inside >= 0) {
                 l->result.notify.main_pid = l->result.pid;
                 notify_wait(&l->result.notify, l->result.pidfd);
@@ -184,8 +186,8 @@ static void undo(struct launch *l, struct error *err) {
 int launch(struct arena *arena, const struct launch_request *request, struct launched *ret, struct error *err) {
         struct launch l = {
                 .request = request, .plan = request->plan, .arena = arena, .result = LAUNCHED_NOTHING, .cgroup = -1,
-                .dialogue = { .socket = -1, .console = -1 },
-                .child = { .sync = SYNC_CLOSED, .gate = -1, .nodes = -1, .hook_output = HOOK_OUTPUT_OURS },
+                .dialogue = { .socket = -1, .console = -1, .notify = -1 },
+                .child = { .sync = SYNC_CLOSED, .gate = -1, .notify = -1, .nodes = -1, .hook_output = HOOK_OUTPUT_OURS },
         };
         int r;
 
@@ -207,6 +209,7 @@ int launch(struct arena *arena, const struct launch_request *request, struct lau
         close_fd(&l.child.gate);
         hook_output_close(&l.child.hook_output);
         close_fd(&l.cgroup);
+        close_fd(&l.dialogue.notify);
         if (r < 0) {
                 close_fd(&l.dialogue.console);
                 launched_close(&l.result);

@@ -21,16 +21,15 @@
 static int prepare_notify(struct launch *l, struct error *err) {
         const char *manager = l->request->activation.notify;
         struct container *c = &l->result.container;
-        int r;
 
         if (!manager || !payload_add_variable(&l->child.payload, NOTIFY_VARIABLE))
                 return 0;
-        if ((r = notify_prepare(l->arena, c->dir, l->plan, &l->plan, err)) < 0)
-                return r;
+        l->plan = notify_mount(l->arena, l->plan);
         l->child.plan = l->plan;
+        l->child.notifies = true;
         c->status.notify = true;
         c->status.has |= STATUS_STATUS_HAS_NOTIFY;
-        return l->request->wait_for_start ? 0 : notify_open(c->dir, manager, &l->result.notify, err);
+        return l->request->wait_for_start ? 0 : notify_connect(manager, &l->result.notify, err);
 }
 
 static int make_hook_document(struct launch *l, enum oci_status status, struct hook_document *ret, struct error *err) {
@@ -186,7 +185,7 @@ int launch_clone_child(struct launch *l, struct error *err) {
         launch_drop_sources(l);
         l->dialogue = (struct dialogue){ .socket = l->child.sync.runtime, .interruption = l->request->interruption, .console_socket = l->request->console_socket,
                                          .container = &l->result.container, .filter = l->plan->filter, .arena = l->arena,
-                                         .pid = l->result.pid, .console = -1 };
+                                         .pid = l->result.pid, .console = -1, .notify = -1 };
         if (r < 0)
                 return r;
         if (l->result.pid < 0)

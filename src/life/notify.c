@@ -1,12 +1,10 @@
 #define _GNU_SOURCE
 #include "life/notify.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <stddef.h>
-#include <stdio.h>
 #include <sys/mount.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -14,16 +12,14 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "apply/container_path.h"
 #include "base/fd.h"
 #include "base/str.h"
 #include "life/notify_receiver.h"
 
-static const char socket_name[] = NOTIFY_DIRECTORY "/notify.sock";
-
 enum {
         BARRIER_WAIT_MS = 5000, /* a service manager answers at once; one that knows no barriers, never */
         FINISH_WAIT_MS = 1000,
-        REMOVE_ROUNDS = 1 << 20, /* each takes off a level; somebody may still live who adds to it */
         SEND_WAIT_S = 5,         /* a program that says more than the service manager reads must not keep us from our signals */
 };
 
@@ -43,31 +39,25 @@ static const struct {
         { "MONOTONIC_USEC=", false },
 };
 
-int notify_prepare(struct arena *arena, int dir, const struct plan_plan *plan, const struct plan_plan **ret, struct error *err) {
+const struct plan_plan *notify_mount(struct arena *arena, const struct plan_plan *plan) {
         struct plan_plan *copy = arena_new(arena, struct plan_plan);
         struct plan_mount *mounts = arena_array(arena, struct plan_mount, plan->n_mounts + 1);
-        char path[4096 - sizeof NOTIFY_DIRECTORY];
-        ssize_t n = readlink(fd_path(dir).path, path, sizeof path - 1);
 
-        if (n < 0)
-                return fail_errno(err, CODE_LAUNCH_FAILED, errno, "NOTIFY_SOCKET", "cannot tell where the container's directory is");
-        path[n] = '\0';
-        if (mkdirat(dir, NOTIFY_DIRECTORY, 0755) < 0 || fchmodat(dir, NOTIFY_DIRECTORY, 0755, 0) < 0)
-                return fail_errno(err, CODE_LAUNCH_FAILED, errno, "NOTIFY_SOCKET", "cannot make the directory for the program's socket");
         if (plan->n_mounts)
                 memcpy(mounts, plan->mounts, plan->n_mounts * sizeof *mounts);
         mounts[plan->n_mounts] = (struct plan_mount){
                 .field = "NOTIFY_SOCKET",
-                .destination = "/run/notify",
-                .kind = PLAN_MOUNT_KIND_BIND,
-                .source = arena_printf(arena, "%s/" NOTIFY_DIRECTORY, path),
-                .attributes_set = MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC,
+                .destination = NOTIFY_DIRECTORY,
+                .kind = PLAN_MOUNT_KIND_FILESYSTEM,
+                .type = "tmpfs",
+                .source = "tmpfs",
+                .flags = MS_RDONLY | MS_NOSUID | MS_NODEV | MS_NOEXEC,
+                .data = "mode=0755,size=4k,nr_inodes=2", /* its root and the socket (tmpfs(5)) */
         };
         *copy = *plan;
         copy->mounts = mounts;
         copy->n_mounts++;
-        *ret = copy;
-        return 0;
+        return copy;
 }
 
 /* unix(7): an abstract name begins with a NUL and is as long as the address says. */
@@ -89,29 +79,35 @@ static int connect_manager(const char *manager, int *ret) {
         return 0;
 }
 
-/* The program may be of any id, so everybody may write; who can reach the directory is what counts. */
-static int bind_inside(int dir, int *ret) {
-        _cleanup_close_ int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-        struct sockaddr_un address = { .sun_family = AF_UNIX };
+/* The program may be of any id, so everybody may write (rootfs_prepare() has set the umask to 0); who can reach the directory is what
+ * counts. */
+int notify_bind(int root, int *ret, struct error *err) {
+        static const struct sockaddr_un address = { .sun_family = AF_UNIX, .sun_path = "notify.sock" };
+        _cleanup_close_ int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0), directory = -1;
+        int r = container_path_open(root, NOTIFY_DIRECTORY, O_PATH | O_DIRECTORY, &directory, err);
 
-        snprintf(address.sun_path, sizeof address.sun_path, "%s/%s", fd_path(dir).path, socket_name);
-        if (fd < 0 || bind(fd, (struct sockaddr *)&address, sizeof address) < 0 || fchmodat(dir, socket_name, 0666, 0) < 0)
-                return -errno;
+        if (r < 0)
+                return fail_within(err, r, "NOTIFY_SOCKET");
+        if (fd < 0 || fchdir(directory) < 0 || bind(fd, (const struct sockaddr *)&address, sizeof address) < 0)
+                return fail_errno(err, CODE_LAUNCH_FAILED, errno, "NOTIFY_SOCKET", "cannot make the program's socket");
         *ret = take_fd(&fd);
         return 0;
 }
 
-int notify_open(int dir, const char *manager, struct notify *ret, struct error *err) {
-        _cleanup_notify_ struct notify notify = NOTIFY_NONE;
-        int r = connect_manager(manager, &notify.outside);
+int notify_connect(const char *manager, struct notify *ret, struct error *err) {
+        int r = connect_manager(manager, &ret->outside);
 
-        if (r < 0)
-                return fail_errno(err, CODE_LAUNCH_FAILED, -r, "NOTIFY_SOCKET", "cannot connect to %s", manager);
-        if ((r = bind_inside(dir, &notify.bound)) < 0 || (r = notify_receiver_start(notify.bound, &notify.inside, &notify.receiver)) < 0)
-                return fail_errno(err, CODE_LAUNCH_FAILED, -r, "NOTIFY_SOCKET", "cannot make the program's socket");
-        *ret = notify;
-        notify = (struct notify)NOTIFY_NONE;
-        return 0;
+        return r < 0 ? fail_errno(err, CODE_LAUNCH_FAILED, -r, "NOTIFY_SOCKET", "cannot connect to %s", manager) : 0;
+}
+
+int notify_begin(struct notify *notify, int *bound, struct error *err) {
+        int r;
+
+        if (notify->outside < 0 || *bound < 0)
+                return 0;
+        notify->bound = take_fd(bound);
+        r = notify_receiver_start(notify->bound, &notify->inside, &notify->receiver);
+        return r < 0 ? fail_errno(err, CODE_LAUNCH_FAILED, -r, "NOTIFY_SOCKET", "cannot listen to the program's socket") : 0;
 }
 
 static bool passes(const char *line) {
@@ -201,64 +197,6 @@ void notify_wait(struct notify *notify, int init) {
                         return;
                 }
         }
-}
-
-/* One of DIR's directories to DIR's own entries: however deep they nest, no more than two are open. */
-static int flatten(int dir, const char *name) {
-        static unsigned number;
-        _cleanup_close_ int fd = openat(dir, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-        _cleanup_dir_ DIR *entries = fd < 0 ? NULL : fdopendir(fd);
-        struct dirent *entry;
-
-        if (!entries)
-                return -errno;
-        fd = -1; /* closedir(3) closes it */
-        while ((entry = readdir(entries))) {
-                char moved[24];
-                int r;
-
-                if (streq(entry->d_name, ".") || streq(entry->d_name, ".."))
-                        continue;
-                do {
-                        snprintf(moved, sizeof moved, ".%u", number++);
-                        r = renameat2(dirfd(entries), entry->d_name, dir, moved, RENAME_NOREPLACE);
-                } while (r < 0 && errno == EEXIST);
-                if (r < 0)
-                        return -errno;
-        }
-        return unlinkat(dir, name, AT_REMOVEDIR) < 0 ? -errno : 0;
-}
-
-/* -ENOTEMPTY: there may be more by now. */
-static int empty(int dir) {
-        _cleanup_close_ int fd = openat(dir, NOTIFY_DIRECTORY, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-        _cleanup_dir_ DIR *entries = fd < 0 ? NULL : fdopendir(fd);
-        struct dirent *entry;
-        int r = 0;
-
-        if (!entries)
-                return -errno;
-        fd = -1;
-        while (r == 0 && (entry = readdir(entries))) {
-                if (streq(entry->d_name, ".") || streq(entry->d_name, ".."))
-                        continue;
-                r = unlinkat(dirfd(entries), entry->d_name, 0) < 0 ? -errno : 0;
-                if (r == -EISDIR)
-                        r = flatten(dirfd(entries), entry->d_name);
-        }
-        return r < 0 ? r : -ENOTEMPTY;
-}
-
-/* The mount of it is read-only; a container that holds CAP_SYS_ADMIN may have made it writable, and left whatever it liked. */
-int notify_remove(int dir) {
-        int r, rounds = 0;
-
-        if (unlinkat(dir, socket_name, 0) < 0 && errno != ENOENT)
-                return -errno;
-        do
-                r = unlinkat(dir, NOTIFY_DIRECTORY, AT_REMOVEDIR) < 0 ? -errno : 0;
-        while (r == -ENOTEMPTY && ++rounds < REMOVE_ROUNDS && (r = empty(dir)) == -ENOTEMPTY);
-        return r == -ENOENT ? 0 : r;
 }
 
 void notify_close(struct notify *notify) {

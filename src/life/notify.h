@@ -1,5 +1,9 @@
-/* sd_notify(3) across the container's border. The program gets a socket of its own in /run/notify, bound in the container's state directory;
- * what it says there goes on to the NOTIFY_SOCKET of the runtime that started it.
+/* sd_notify(3) across the container's border. The program gets a socket of its own in /run/notify; what it says there goes on to the
+ * NOTIFY_SOCKET of the runtime that started it.
+ *
+ * /run/notify is a tmpfs with room for this one socket. It belongs to the container's mount namespace and ends with it: whatever a container
+ * that may mount does to it lies neither on the host nor in anybody's way who deletes it. The child binds the socket and hands it over
+ * (REPORT_NOTIFY), at the gate where the program waits for `start`.
  *
  * The program is not trusted with the service manager's socket itself: only assignments that speak of its own condition pass (notify.c has
  * them), and MAINPID is ours to say, because the pids that the program knows are its namespace's. */
@@ -22,14 +26,21 @@ struct notify {
 #define NOTIFY_NONE \
         { .inside = -1, .bound = -1, .receiver = -1, .outside = -1 }
 
-#define NOTIFY_DIRECTORY "notify" /* in the container's directory */
-#define NOTIFY_VARIABLE "NOTIFY_SOCKET=/run/notify/notify.sock"
+#define NOTIFY_DIRECTORY "/run/notify"
+#define NOTIFY_VARIABLE "NOTIFY_SOCKET=" NOTIFY_DIRECTORY "/notify.sock"
 
-/* Makes the directory in DIR, the container's, and returns a copy of PLAN with a mount of it. */
-int notify_prepare(struct arena *arena, int dir, const struct plan_plan *plan, const struct plan_plan **ret, struct error *err);
+/* A copy of PLAN with a mount for the socket. */
+const struct plan_plan *notify_mount(struct arena *arena, const struct plan_plan *plan);
 
-/* Binds the socket in DIR, before the program can look for it, and connects to MANAGER: a path, or '@' and an abstract name. */
-int notify_open(int dir, const char *manager, struct notify *ret, struct error *err);
+/* In the child, after mounts_attach() and before mounts_finish(), which makes the place of it read-only. The working directory is there
+ * afterwards. */
+int notify_bind(int root, int *ret, struct error *err);
+
+/* Connects to MANAGER: a path, or '@' and an abstract name. */
+int notify_connect(const char *manager, struct notify *ret, struct error *err);
+
+/* Begins to listen to BOUND, which is taken: what notify_bind() made. Where one is -1 or nobody is connected, there is nothing to relay. */
+int notify_begin(struct notify *notify, int *bound, struct error *err);
 
 /* Passes on one datagram of the program; true once it has said READY=1. */
 bool notify_step(struct notify *notify);
@@ -39,9 +50,6 @@ void notify_finish(struct notify *notify);
 
 /* Passes on what the program says until it is ready, or has ended. init: pidfd of the container's process. */
 void notify_wait(struct notify *notify, int init);
-
-/* Removes the socket and its directory. 0, or a negative errno but for those that are not there. */
-int notify_remove(int dir);
 
 void notify_close(struct notify *notify);
 #define _cleanup_notify_ __attribute__((cleanup(notify_close)))

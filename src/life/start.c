@@ -9,15 +9,15 @@
 #include "life/hook_state.h"
 #include "life/notify.h"
 
-/* The gate is open, and the program has its socket before it can look for it. */
+/* The gate is open. What the program says from its first instruction on waits in its socket, which comes from the gate, too. */
 static int pass_gate(struct arena *arena, struct container *container, const struct plan_plan *plan, const char *notified,
                      struct notify *notify, struct error *err) {
         const struct status_status *status = &container->status;
         struct dialogue dialogue = { .socket = -1, .container = container, .filter = plan->filter, .arena = arena, .pid = status->init->pid,
-                                     .console = -1 };
+                                     .console = -1, .notify = -1 };
         int r;
 
-        if (notified && status->notify && (r = notify_open(container->dir, notified, notify, err)) < 0)
+        if (notified && status->notify && (r = notify_connect(notified, notify, err)) < 0)
                 return r;
         if ((r = gate_connect(container->dir, &dialogue.socket, err)) < 0)
                 return r;
@@ -27,6 +27,9 @@ static int pass_gate(struct arena *arena, struct container *container, const str
         close_fd(&dialogue.socket);
         if (r == 0)
                 log_debug("%s: the program runs", container->id);
+        if (r == 0)
+                r = notify_begin(notify, &dialogue.notify, err);
+        close_fd(&dialogue.notify);
         return r;
 }
 

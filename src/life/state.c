@@ -17,7 +17,6 @@
 #include "facts/facts.h"
 #include "libocispec/spec.h"
 #include "life/gate.h"
-#include "life/notify.h"
 
 enum { STATE_FILE_MAX = 16 << 20 };
 
@@ -331,13 +330,8 @@ int container_remove(struct container *container, struct error *err) {
 
         if (r < 0 || unlinkat(container->root, container->id, AT_REMOVEDIR) == 0)
                 return r;
-        if (errno == ENOTEMPTY) {
-                if ((r = remove_files(container, rare_files, ELEMENTSOF(rare_files), err)) < 0)
-                        return r;
-                if ((r = notify_remove(container->dir)) < 0)
-                        return fail_errno(err, CODE_RELEASE_FAILED, -r, NOTIFY_DIRECTORY, "cannot remove the state of container `%s`",
-                                          container->id);
-        }
+        if (errno == ENOTEMPTY && (r = remove_files(container, rare_files, ELEMENTSOF(rare_files), err)) < 0)
+                return r;
         if (unlinkat(container->root, container->id, AT_REMOVEDIR) < 0 && errno != ENOENT)
                 return fail_errno(err, CODE_RELEASE_FAILED, errno, container->id, "cannot remove the container's state directory");
         return 0;

@@ -24,6 +24,7 @@ enum report {
         REPORT_BORN,       /* from the process that goes on in the child's place; or from the child, with why there is none: awaits TOKEN_AGAIN */
         REPORT_CONSOLE,    /* carries the terminal's master */
         REPORT_LISTENER,   /* carries the seccomp notify descriptor */
+        REPORT_NOTIFY,     /* carries the program's notify socket (notify.h) */
         REPORT_READY,      /* set up; waits for TOKEN_GO and, after `create`, for `start` */
         REPORT_EXEC,       /* the next thing is the exec: end of file now means that the payload runs */
         REPORT_GONE,       /* never sent: the end of file itself */
