@@ -15,6 +15,7 @@
 #include "apply/container_path.h"
 #include "apply/fd_batch.h"
 #include "apply/mount_copyup.h"
+#include "apply/mount_filesystem.h"
 #include "apply/mount_source.h"
 #include "apply/namespaces.h"
 #include "base/fd.h"
@@ -27,57 +28,13 @@ struct attach {
         const struct plan_plan *plan;
         int root;
         bool shared; /* mounts may still be passed on between this namespace and the host's */
+        int *live;   /* where the mount goes that is attached; NULL: the container is being made, and nobody else is in it */
         struct fd_batch done;
 
         /* The tmpfs that the last mounts are about, its descriptor once it was needed. See open_in_fresh(). */
         const char *fresh;
         int fresh_root;
 };
-
-/* NAME= as an option of its own in the comma-separated DATA. */
-static bool has_option(const char *data, const char *name) {
-        while (data && *data) {
-                const char *rest = str_after(data, name);
-
-                if (rest && *rest == '=')
-                        return true;
-                data = strchr(data, ',');
-                data = data ? data + 1 : NULL;
-        }
-        return false;
-}
-
-/* The kernel's own views take no context= (runtime-spec config-linux.md, mountLabel; selinux: they have genfs contexts). */
-static bool takes_label(const char *type) {
-        static const char *const without[] = { "proc", "sysfs", "mqueue", "cgroup", "cgroup2" };
-
-        for (size_t i = 0; i < ELEMENTSOF(without); i++)
-                if (streq(type, without[i]))
-                        return false;
-        return true;
-}
-
-int mount_data(const char *type, const char *data, int mode, const struct plan_rootfs *rootfs, char *buffer, size_t size, const char **ret_data) {
-        const char *label = rootfs->mount_label, *context = rootfs->mount_context ? rootfs->mount_context : "context";
-        char more[32] = "";
-        int n;
-
-        if (label && (!takes_label(type) || has_option(data, context)))
-                label = NULL;
-        if (mode < 0 && !label) {
-                *ret_data = data;
-                return 0;
-        }
-        if (mode >= 0)
-                snprintf(more, sizeof more, ",mode=%o", (unsigned)mode);
-        n = snprintf(buffer, size, "%s%s", data ? data : "", more);
-        if (n >= 0 && (size_t)n < size && label)
-                n += snprintf(buffer + n, size - (size_t)n, ",%s=\"%s\"", context, label);
-        if (n < 0 || (size_t)n >= size)
-                return -E2BIG;
-        *ret_data = buffer[0] == ',' ? buffer + 1 : buffer;
-        return 0;
-}
 
 static int fail_mount(struct error *err, int errnum, const struct plan_mount *m, const char *what) {
         if (errnum == EPERM && m->type && streq(m->type, "proc"))
@@ -181,7 +138,7 @@ static int compose_data(
         struct stat st;
         int mode = -1;
 
-        if (existed && is_tmpfs(m) && !has_option(m->data, "mode")) {
+        if (existed && is_tmpfs(m) && !mount_data_has(m->data, "mode")) {
                 if (fstat(target, &st) < 0)
                         return fail_mount(err, errno, m, "look at what is");
                 mode = (int)(st.st_mode & 07777);
@@ -218,6 +175,8 @@ static int attach_tree(struct attach *a, const struct plan_mount *m, int *tree, 
         int errnum;
 
         if (move_mount(*tree, "", *target, "", MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH) == 0) {
+                if (a->live)
+                        *a->live = take_fd(tree);
                 fd_batch_add(&a->done, tree);
                 fd_batch_add(&a->done, target);
                 return 0;
@@ -227,6 +186,25 @@ static int attach_tree(struct attach *a, const struct plan_mount *m, int *tree, 
                 return fail(err, CODE_LAUNCH_FAILED, ENOTDIR, m->field, "cannot bind %s on %s: one is a directory and the other is not",
                         m->source ? m->source : m->type, m->destination);
         return fail_mount(err, errnum, m, "attach the mount");
+}
+
+/* All that can be said of the mount is said before it has a place. */
+static int attach_detached(struct attach *a, const struct plan_mount *m, int *target, bool existed, const char *data, struct error *err) {
+        const struct tree_change changes[] = {
+                { .set = m->recursive_set, .clear = m->recursive_clear },
+                { .set = is_tmpfs(m) && m->flags & MS_RDONLY ? MOUNT_ATTR_RDONLY : 0 },
+        };
+        _cleanup_close_ int tree = -1;
+        int r = mount_filesystem_open(m, !is_tmpfs(m), data, &tree);
+
+        if (r < 0)
+                return fail_filesystem(err, -r, m);
+        if (m->copy_up && existed && is_tmpfs(m) && (r = mount_copyup(*target, tree, m->field, err)) < 0)
+                return r;
+        for (size_t i = 0; i < ELEMENTSOF(changes); i++)
+                if ((r = tree_change(tree, &changes[i])) < 0)
+                        return fail_mount(err, -r, m, "change the mount");
+        return attach_tree(a, m, &tree, target, err);
 }
 
 static int attach_filesystem(struct attach *a, const struct plan_mount *m, int *source, struct error *err) {
@@ -243,6 +221,8 @@ static int attach_filesystem(struct attach *a, const struct plan_mount *m, int *
                 r = compose_data(a, m, target, existed, buffer, &data, err);
         if (r < 0)
                 return r;
+        if (a->live && !(m->flags & MS_REMOUNT))
+                return attach_detached(a, m, &target, existed, data, err);
         r = mount_here(m, m->type, target, data);
         if (r < 0)
                 return fail_filesystem(err, -r, m);
@@ -393,6 +373,19 @@ int mounts_attach(const struct plan_plan *plan, int root, int *sources, struct e
         }
         fd_batch_add(&a.done, &a.fresh_root);
         fd_batch_close(&a.done);
+        return r;
+}
+
+int mount_attach_live(const struct plan_plan *plan, const struct plan_mount *m, int root, int *tree, struct error *err) {
+        const struct tree_change propagation = { .propagation = m->propagation, .recursive = m->propagation & MS_REC };
+        _cleanup_close_ int source = take_fd(tree);
+        struct attach a = { .plan = plan, .root = root, .shared = true, .live = tree, .fresh_root = -1 };
+        int r = attach_kind[m->kind](&a, m, &source, err);
+
+        fd_batch_close(&a.done);
+        /* Only now: what is attached where mounts are shared becomes shared itself (mount_namespaces(7)). */
+        if (r == 0 && *tree >= 0 && (r = tree_change(*tree, &propagation)) < 0)
+                return fail_mount(err, -r, m, "change the propagation of the mount");
         return r;
 }
 

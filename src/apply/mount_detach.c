@@ -53,6 +53,13 @@ static int check_name(int parent, const char *name, const struct plan_mount *m, 
         return 0;
 }
 
+int mount_detach_mount(int descriptors, int mount) {
+        char name[16];
+
+        snprintf(name, sizeof name, "%d", mount);
+        return fchdir(descriptors) < 0 || umount2(name, MNT_DETACH) < 0 ? -errno : 0;
+}
+
 int mount_detach_check(int root, const struct plan_mount *m, struct error *err) {
         _cleanup_close_ int parent = -1;
         char name[NAME_MAX + 1];

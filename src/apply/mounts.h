@@ -1,6 +1,9 @@
-/* The mounts of a plan. Three files: mount_source.c makes detached trees for binds, mount_attach.c puts things in their place,
- * mount_copyup.c fills a tmpfs with what it covers. */
+/* The mounts of a plan. mount_source.c makes detached trees for binds, mount_filesystem.c such of new file systems, mount_attach.c puts
+ * things in their place, mount_copyup.c fills a tmpfs with what it covers, mount_data.c writes the options of a file system. */
 #pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
 
 #include "base/error.h"
 #include "spec/plan.h"
@@ -19,9 +22,18 @@ void mount_sources_close(const struct plan_plan *plan, int *sources);
  * The working directory is somewhere inside ROOT afterwards. */
 int mounts_attach(const struct plan_plan *plan, int root, int *sources, struct error *err);
 
+/* Mount M, one of no plan, in a container that is there already, whose processes may rename what leads to its destination. That is looked up
+ * once; what is put there has its attributes already, and what is set later is set on the mount itself, wherever it is by then.
+ * tree: what mount_source_open() made for a bind, -1 for a file system. It is taken, and becomes the mount that is attached, also where
+ * something failed after that; -1: nothing is attached. */
+int mount_attach_live(const struct plan_plan *plan, const struct plan_mount *m, int root, int *tree, struct error *err);
+
 /* What rootfs_enter() does before the root changes: tmpfs mounts that were asked for read-only become so. Until then they are writable,
  * because mount points, device nodes and the console may have to be made in them. */
 int mounts_finish(const struct plan_plan *plan, int root, struct error *err);
+
+/* Does the comma-separated DATA (NULL: none) have an option NAME=? */
+bool mount_data_has(const char *data, const char *name);
 
 /* The options text for a file system of TYPE: DATA, with mode= (MODE -1: none) and the SELinux context of ROOTFS, if any, put behind it
  * where TYPE takes them. ret_data: DATA itself (which may be NULL) when there is nothing to add, else in BUFFER of SIZE bytes. 0, or -E2BIG

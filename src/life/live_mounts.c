@@ -3,14 +3,11 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/openat2.h>
-#include <linux/stat.h>
 #include <sched.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "apply/container_path.h"
 #include "apply/credentials.h"
 #include "apply/idmap.h"
 #include "apply/mount_detach.h"
@@ -30,7 +27,9 @@ struct live {
         const struct plan_plan *plan;
         const struct plan_mount *mounts;
         size_t n;
-        int *sources; /* trees of the host's for binds, opened before: the container's root may not reach them; NULL: mounts are removed */
+        int *sources; /* trees of the host's for binds, opened before: the container's root may not reach them; then what is attached of them,
+                         -1: nothing that could be taken off (remount). NULL: mounts are removed */
+        int descriptors; /* /proc/self/fd of the child, from before it had the container's /proc */
         int init;
         const struct container *container;
         struct sync sync;
@@ -49,53 +48,19 @@ static int enter(const struct live *live, int *ret_root, struct error *err) {
         return *ret_root < 0 ? fail_errno(err, CODE_LAUNCH_FAILED, errno, "/", "cannot open the container's root") : 0;
 }
 
-static void undo_one(const struct live *live, int root, size_t i, struct error *err) {
-        struct error second;
-
-        if (mount_detach(root, &live->mounts[i], &second) < 0)
-                err->effect = EFFECT_APPLIED;
-}
-
-/* Takes off the first N again. */
-static void undo(const struct live *live, int root, size_t n, struct error *err) {
-        while (n > 0)
-                undo_one(live, root, --n, err);
-}
-
-/* Which mount lies at M's destination; 0: none. */
-static uint64_t mount_at(int root, const struct plan_mount *m) {
-        _cleanup_close_ int fd = container_path_try(root, m->destination, O_PATH, RESOLVE_NO_SYMLINKS);
-        struct statx stx;
-
-        return fd >= 0 && statx(fd, "", AT_EMPTY_PATH, STATX_MNT_ID, &stx) == 0 && stx.stx_attributes & STATX_ATTR_MOUNT_ROOT
-                ? stx.stx_mnt_id
-                : 0;
-}
-
-/* A mount can be there although it failed: what it was to be filled with did not fit. BEFORE: which one was there before it. */
-static void undo_half(const struct live *live, int root, size_t i, uint64_t before, struct error *err) {
-        if (mount_at(root, &live->mounts[i]) != before)
-                undo_one(live, root, i, err);
+/* Takes off what the first N have become, wherever it is by now. */
+static void undo(const struct live *live, size_t n, struct error *err) {
+        while (n-- > 0)
+                if (live->sources[n] < 0 || mount_detach_mount(live->descriptors, live->sources[n]) < 0)
+                        err->effect = EFFECT_APPLIED;
 }
 
 static int add_all(const struct live *live, int root, struct error *err) {
-        struct plan_plan one = *live->plan;
-
-        one.n_mounts = 1;
         for (size_t i = 0; i < live->n; i++) {
-                uint64_t before = mount_at(root, &live->mounts[i]);
-                int r;
+                int r = mount_attach_live(live->plan, &live->mounts[i], root, &live->sources[i], err);
 
-                one.mounts = (struct plan_mount *)(uintptr_t)&live->mounts[i];
-                r = mounts_attach(&one, root, &live->sources[i], err);
                 if (r < 0) {
-                        undo_half(live, root, i, before, err);
-                        undo(live, root, i, err);
-                        return r;
-                }
-                r = mounts_finish(&one, root, err);
-                if (r < 0) {
-                        undo(live, root, i + 1, err);
+                        undo(live, live->sources[i] < 0 ? i : i + 1, err);
                         return r;
                 }
         }
@@ -125,7 +90,9 @@ __attribute__((noreturn)) static void child_main(struct live *live) {
         close_fd(&live->sync.runtime);
         close(live->container->dir);
         close(live->container->root);
-        r = enter(live, &root, &err);
+        live->descriptors = open("/proc/self/fd", O_PATH | O_DIRECTORY | O_CLOEXEC);
+        r = live->descriptors < 0 ? fail_errno(&err, CODE_LAUNCH_FAILED, errno, "/proc/self/fd", "cannot open our own descriptors")
+                                  : enter(live, &root, &err);
         if (r == 0)
                 r = live->sources ? add_all(live, root, &err) : remove_all(live, root, &err);
         if (r < 0)

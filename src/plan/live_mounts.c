@@ -1,5 +1,7 @@
 #include "plan/live_mounts.h"
 
+#include <sys/mount.h>
+
 #include "plan/compilation.h"
 #include "plan/mounts.h"
 
@@ -9,6 +11,8 @@ static int check_possible(struct arena *arena, const struct plan_mount *m, struc
         if (m->kind == PLAN_MOUNT_KIND_CGROUP || m->kind == PLAN_MOUNT_KIND_SYSFS_OR_BIND || (m->type && streq(m->type, "proc")))
                 return UNSUPPORTED(
                         err, FIELD(arena, "%s.type", m->field), "%s cannot be mounted in a container that is there already", m->type);
+        if (m->kind == PLAN_MOUNT_KIND_FILESYSTEM && m->flags & MS_I_VERSION) /* mount(2) only */
+                return UNSUPPORTED(err, FIELD(arena, "%s.options", m->field), "iversion is not for a container that is there already");
         return 0;
 }
 

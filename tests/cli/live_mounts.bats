@@ -143,6 +143,7 @@ shared() {
 		{destination: "/live/l", source: "/etc/localtime", options: ["bind", "copy-symlink"]} => mounts[0].options => copy-symlink
 		{destination: "/", type: "tmpfs"} => mounts[0].destination => root
 		{destination: "/live/n", source: "/nowhere", options: ["bind"]} => mounts[0] => /nowhere
+		{destination: "/live/n", type: "tmpfs", options: ["iversion"]} => mounts[0].options => iversion
 		{destination: "/live/n", type: "tmpfs", options: ["nonsense=1"]} => mounts[0] => nonsense
 		{destination: 7} => mounts[0].destination => string
 		{source: "/"} => mounts[0].destination => mounts.json
@@ -187,6 +188,34 @@ shared() {
         said ' /live/t '
         mounts remove '{destination: "/live/t"}'
         printed ''
+}
+
+@test "flags and options of a file system are those of mount(2)" {
+        running
+        mounts add '{destination: "/live/t", type: "tmpfs", source: "mine",
+                options: ["nodev", "noexec", "noatime", "nodiratime", "sync", "mode=1700", "", "size=64k", "rnosuid", "rshared"]}'
+        printed ''
+        mountinfo
+        grep -Eq ' / /live/t rw,nosuid,nodev,noexec,noatime,nodiratime shared:[0-9]+ - tmpfs mine rw,sync,.*size=64k,mode=1700' <<<"$output"
+        mounts add '{destination: "/live/s", type: "sysfs", source: "sysfs", options: ["ro", "nosuid"]}'
+        printed ''
+        mountinfo
+        grep -Eq ' / /live/s ro,nosuid,relatime - sysfs sysfs ro' <<<"$output"
+        mounts add '{destination: "/live/t", options: ["remount", "bind", "ro"]}' '{destination: "/live/u", type: "tmpfs", options: ["nonsense"]}'
+        failed 1 'mounts[1]' nonsense
+        mountinfo
+        said ' / /live/t ro' # what was there before is not taken off
+}
+
+@test "on a shared mount, too, a new one has the propagation that is asked for" {
+        running '.mounts[-1].options += ["rshared"]'
+        mounts add '{destination: "/live/t", type: "tmpfs", source: "mine", options: ["private"]}' \
+                "{destination: \"/live/b\", source: \"$BATS_TEST_TMPDIR\", options: [\"bind\", \"private\"]}"
+        printed ''
+        mountinfo
+        grep -Eq ' / /live rw.* shared:' <<<"$output"
+        grep -Eq ' /live/t rw,relatime - tmpfs mine' <<<"$output"
+        grep -Eq ' /live/b rw,relatime - ' <<<"$output"
 }
 
 @test "a tmpfs that could not be filled is taken off again" {

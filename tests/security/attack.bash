@@ -48,6 +48,15 @@ rounds() {
         wait "$RACER" || true
 }
 
+# at_every_call NAME [ARGUMENT]...: security/NAME_at_every_call with $BUNDLE. With groups to lose, so that it shows when they are not.
+at_every_call() {
+        local program=$BATS_RUN_TMPDIR/$1_at_every_call
+        [ -x "$program" ] || "${CC:-cc}" -std=gnu17 -Wall -Wextra -Wno-missing-field-initializers -Wno-unused-function -Werror -O1 -o "$program" \
+                "$SAGE_TESTS/security/$1_at_every_call.c" -lseccomp
+        detached setpriv --groups 0,5 timeout 150 "$program" "$SAGE_RUNTIME" "$ROOT" "$BUNDLE" "${@:2}"
+        succeeded
+}
+
 # volume: a directory that other containers write to while ours is being made, bound at /v of a writable bundle.
 volume() {
         VOLUME=$BATS_TEST_TMPDIR/volume

@@ -1,15 +1,6 @@
 # Whatever moment the runtime dies at, and whatever system call fails, delete --force has nothing left to look for.
 load attack
 
-# at_every_call NAME [ARGUMENT]...: security/NAME_at_every_call with $BUNDLE. With groups to lose, so that it shows when they are not.
-at_every_call() {
-        local program=$BATS_RUN_TMPDIR/$1_at_every_call
-        [ -x "$program" ] || "${CC:-cc}" -std=gnu17 -Wall -Wextra -Wno-missing-field-initializers -Werror -O1 -o "$program" \
-                "$SAGE_TESTS/security/$1_at_every_call.c" -lseccomp
-        detached setpriv --groups 0,5 timeout 150 "$program" "$SAGE_RUNTIME" "$ROOT" "$BUNDLE" "${@:2}"
-        succeeded
-}
-
 everything() {
         config '[{path: "/bin/true"}] as $hook | .hooks = {prestart: $hook, createRuntime: $hook, createContainer: $hook,
                         startContainer: $hook, poststart: $hook, poststop: $hook}
