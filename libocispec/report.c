@@ -8,6 +8,11 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <yajl/yajl_parse.h>
+
+size_t walk_offset(const struct walk *w) {
+        return w->at_end ? w->size : yajl_get_bytes_consumed(w->parser);
+}
 
 /* A piece of a message; what does not fit is cut. */
 struct piece {
@@ -15,8 +20,7 @@ struct piece {
         size_t n;
 };
 
-__attribute__((format(printf, 2, 3)))
-static void put(struct piece *piece, const char *format, ...) {
+__attribute__((format(printf, 2, 3))) static void put(struct piece *piece, const char *format, ...) {
         va_list ap;
         int n;
 

@@ -1,4 +1,5 @@
-/* The state of one decoding, shared by decode.c (which walks) and report.c (which says what is wrong, and where). */
+/* The state of one decoding, shared by decode.c (which walks), scalar.c (which stores values) and report.c (which says what is wrong, and
+ * where). */
 #pragma once
 
 #include "libocispec/table.h"
@@ -63,18 +64,24 @@ struct walk {
         int result;
 };
 
+/* What a callback of the parser returns. */
+#define STOP 0
+#define GO 1
+
+/* Puts FOUND at AT if it is one element of F's member. */
+int scalar_store(struct walk *w, const struct frame *f, const struct found *found, char *at);
+
 /* Offset of the token that was read last. */
 size_t walk_offset(const struct walk *w);
 
-/* These fill w->err and w->result, and return 0: the parser's word for "stop". */
+/* These fill w->err and w->result, and return STOP. */
 
 /* The value that comes next is not what the table wants. */
 int report_value(struct walk *w, const struct found *found);
 /* It has the right type but breaks a rule; EXPECTED is the rule. */
 int report_rule(struct walk *w, int errnum, const char *expected, const struct found *found);
 /* Anything else, about the place where the walk is. */
-__attribute__((format(printf, 3, 4)))
-int report(struct walk *w, size_t offset, const char *text, ...);
+__attribute__((format(printf, 3, 4))) int report(struct walk *w, size_t offset, const char *text, ...);
 /* A member of the object on top, which is not there. */
 int report_missing(struct walk *w, const struct spec_field *field);
 /* A key of the object on top that its type does not have. */

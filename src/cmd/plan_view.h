@@ -8,5 +8,7 @@
 void plan_view(const struct plan_plan *plan, struct str *out);
 
 /* Parts of it. */
-void plan_view_line(struct str *out, const char *name, const char *text);
 void plan_view_scheduling(struct str *out, const struct plan_plan *plan);
+void plan_view_readable(struct str *out, const struct plan_plan *plan);
+void plan_view_writable(struct str *out, const struct plan_plan *plan);
+void plan_view_reachable(struct str *out, const struct plan_plan *plan);

@@ -5,6 +5,7 @@
 #include <linux/sched.h>
 #include <sys/personality.h>
 
+#include "cmd/plan_view_text.h"
 #include "plan/memory_policy.h"
 #include "plan/scheduler.h"
 
@@ -26,7 +27,7 @@ static void view_policy(struct str *out, const struct plan_scheduler *s) {
         else
                 str_printf(&text, ", nice %d", s->nice);
         view_flags(&text, s->flags);
-        plan_view_line(out, "scheduling", text.text);
+        view_line(out, "scheduling", text.text);
 }
 
 static void view_io_priority(struct str *out, uint32_t priority) {
@@ -40,7 +41,7 @@ static void view_io_priority(struct str *out, uint32_t priority) {
 
         str_printf(&text, "%s, %u", class < ELEMENTSOF(classes) && classes[class] ? classes[class] : "?",
                 (unsigned)IOPRIO_PRIO_DATA(priority));
-        plan_view_line(out, "I/O priority", text.text);
+        view_line(out, "I/O priority", text.text);
 }
 
 static void put_ranges(struct str *text, const struct plan_range *ranges, size_t n) {
@@ -57,7 +58,7 @@ static void view_ranges(struct str *out, const char *name, const struct plan_ran
         if (n == 0)
                 return;
         put_ranges(&text, ranges, n);
-        plan_view_line(out, name, text.text);
+        view_line(out, name, text.text);
 }
 
 static void view_memory_policy(struct str *out, const struct plan_memory_policy *policy) {
@@ -70,19 +71,19 @@ static void view_memory_policy(struct str *out, const struct plan_memory_policy 
         if (policy->n_nodes)
                 str_puts(&text, ", nodes ");
         put_ranges(&text, policy->nodes, policy->n_nodes);
-        plan_view_line(out, "memory policy", text.text);
+        view_line(out, "memory policy", text.text);
 }
 
 static void view_rdt(struct str *out, const struct plan_rdt *rdt) {
-        plan_view_line(out, "class of service", streq(rdt->group, "/") ? "the default one" : rdt->group);
+        view_line(out, "class of service", streq(rdt->group, "/") ? "the default one" : rdt->group);
         if (rdt->l3_cache_schema)
-                plan_view_line(out, "", rdt->l3_cache_schema);
+                view_line(out, "", rdt->l3_cache_schema);
         if (rdt->mem_bw_schema)
-                plan_view_line(out, "", rdt->mem_bw_schema);
+                view_line(out, "", rdt->mem_bw_schema);
         for (size_t i = 0; i < rdt->n_schemata; i++)
-                plan_view_line(out, "", rdt->schemata[i]);
+                view_line(out, "", rdt->schemata[i]);
         if (rdt->monitor)
-                plan_view_line(out, "", "with a monitoring group of its own");
+                view_line(out, "", "with a monitoring group of its own");
 }
 
 void plan_view_scheduling(struct str *out, const struct plan_plan *plan) {
@@ -101,5 +102,5 @@ void plan_view_scheduling(struct str *out, const struct plan_plan *plan) {
         if (plan->memory_policy)
                 view_memory_policy(out, plan->memory_policy);
         if (plan->has & PLAN_PLAN_HAS_PERSONALITY)
-                plan_view_line(out, "personality", plan->personality == PER_LINUX32 ? "LINUX32" : "LINUX");
+                view_line(out, "personality", plan->personality == PER_LINUX32 ? "LINUX32" : "LINUX");
 }

@@ -153,7 +153,7 @@ static filter_label greater(
 }
 
 static filter_label emit_condition(struct filter_code *code, const struct filter_condition *c, filter_label yes, filter_label no) {
-        switch (c->operator) {
+        switch (c->op) {
         case OCI_SECCOMP_OPERATOR_SCMP_CMP_NE:
                 return equal(code, c, no, yes);
         case OCI_SECCOMP_OPERATOR_SCMP_CMP_GT:

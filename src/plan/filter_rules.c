@@ -26,7 +26,7 @@ struct builder {
         const struct syscall_row *const *calls;
         uint32_t default_action;
         struct entry *unsorted; /* of one architecture */
-        struct entry *entries; /* of one architecture after the other; in the end by rising number */
+        struct entry *entries;  /* of one architecture after the other; in the end by rising number */
         size_t n_entries;
         struct region regions[4];
         size_t n_regions;
@@ -58,71 +58,12 @@ static uint32_t rule_action(const struct oci_seccomp_rule *rule) {
         return filter_action(rule->action, rule->has & OCI_SECCOMP_RULE_HAS_ERRNO_RET ? rule->errno_ret : EPERM);
 }
 
-/* ---- conditions --------------------------------------------------------------------------------------------------------- */
-
-/* Adds ARG to CLAUSE, unless it always holds, keeping arguments in rising order. */
-static void add_condition(struct filter_clause *clause, const struct oci_seccomp_arg *arg) {
-        bool masked = arg->op == OCI_SECCOMP_OPERATOR_SCMP_CMP_MASKED_EQ;
-        uint64_t width = clause->narrow ? UINT32_MAX : UINT64_MAX, mask = (masked ? arg->value : UINT64_MAX) & width;
-        uint8_t i = clause->n;
-
-        if (mask == 0)
-                return;
-        for (; i > 0 && clause->conditions[i - 1].argument > arg->index; i--)
-                clause->conditions[i] = clause->conditions[i - 1];
-        clause->conditions[i] = (struct filter_condition){
-                .argument = (uint8_t)arg->index,
-                .operator = arg->op,
-                .mask = mask,
-                .value = (masked ? arg->value_two : arg->value) & mask,
-        };
-        clause->n++;
-}
-
-static bool names_an_argument_twice(const struct oci_seccomp_rule *rule) {
-        unsigned seen = 0;
-
-        for (size_t i = 0; i < rule->n_args; i++) {
-                if (seen & 1u << rule->args[i].index)
-                        return true;
-                seen |= 1u << rule->args[i].index;
-        }
-        return false;
-}
-
-/* The clauses of RULE, any of which makes it match: one, or one a condition. */
-static struct filter_clause *make_clauses(struct arena *arena, const struct oci_seccomp_rule *rule, bool narrow, size_t *ret_n) {
-        size_t n = names_an_argument_twice(rule) ? rule->n_args : 1;
-        struct filter_clause *clauses = arena_array(arena, struct filter_clause, n);
-
-        for (size_t i = 0; i < n; i++)
-                clauses[i].narrow = narrow;
-        for (size_t i = 0; i < rule->n_args; i++)
-                add_condition(&clauses[n > 1 ? i : 0], &rule->args[i]);
-        *ret_n = n;
-        return clauses;
-}
-
-/* CLAUSE for a call through a multiplexer, which selects it by its first argument. What CLAUSE says of the call's own first argument is
- * lost: that one lies in memory, where no filter can look. */
-static const struct filter_clause *multiplex(struct arena *arena, const struct filter_clause *clause, uint32_t call) {
-        const struct oci_seccomp_arg selects = { .index = 0, .value = call, .op = OCI_SECCOMP_OPERATOR_SCMP_CMP_EQ };
-        struct filter_clause *copy = arena_new(arena, struct filter_clause);
-
-        copy->narrow = clause->narrow;
-        for (uint8_t i = 0; i < clause->n; i++)
-                if (clause->conditions[i].argument != 0)
-                        copy->conditions[copy->n++] = clause->conditions[i];
-        add_condition(copy, &selects);
-        return copy;
-}
-
 /* ---- from rules to entries ---------------------------------------------------------------------------------------------- */
 
-static void fill_entry(struct builder *b, struct entry *entry, size_t rule, const struct filter_clause *clause,
-                       struct filter_number number) {
+static void fill_entry(
+        struct builder *b, struct entry *entry, size_t rule, const struct filter_clause *clause, struct filter_number number) {
         if (number.call)
-                clause = multiplex(b->arena, clause, number.call);
+                clause = filter_clause_multiplexed(b->arena, clause, number.call);
         *entry = (struct entry){ .number = number.number, .rule = (uint32_t)rule, .clause = clause->n ? clause : NULL };
 }
 
@@ -170,11 +111,11 @@ const struct syscall_row **filter_find_calls(struct arena *arena, const struct o
 
 /* Enters RULE, whose names are CALLS, for ARCH. Returns how many entries it came to. */
 static size_t add_rule(struct builder *b, const struct filter_arch *arch, size_t i, const struct syscall_row *const *calls,
-                       struct entry *entries, uint32_t *largest) {
+        struct entry *entries, uint32_t *largest) {
         const struct oci_seccomp_rule *rule = &b->rules->syscalls[i];
         bool dropped = rule_action(rule) == b->default_action;
         size_t n_clauses, n_entries = 0;
-        struct filter_clause *clauses = make_clauses(b->arena, rule, arch->narrow, &n_clauses);
+        struct filter_clause *clauses = filter_clauses(b->arena, rule, arch->narrow, &n_clauses);
 
         for (size_t j = 0; j < rule->n_names; j++) {
                 struct filter_number numbers[2];
@@ -243,70 +184,13 @@ static void add_arches(struct builder *b, const struct filter_arch *const *arche
 
 /* ---- entries of one number ---------------------------------------------------------------------------------------------- */
 
-/* Equality is looked at before LT and LE, and these before GT and GE (libseccomp's db.c, "op priority"). */
-static int operator_class(enum oci_seccomp_operator operator) {
-        switch (operator) {
-        case OCI_SECCOMP_OPERATOR_SCMP_CMP_LT:
-        case OCI_SECCOMP_OPERATOR_SCMP_CMP_LE:
-                return 2;
-        case OCI_SECCOMP_OPERATOR_SCMP_CMP_GT:
-        case OCI_SECCOMP_OPERATOR_SCMP_CMP_GE:
-                return 1;
-        default:
-                return 3;
-        }
-}
-
-static bool is_masked(const struct filter_condition *c) {
-        return c->operator == OCI_SECCOMP_OPERATOR_SCMP_CMP_MASKED_EQ;
-}
-
-static bool same_condition(const struct filter_condition *a, const struct filter_condition *b) {
-        return a->argument == b->argument && a->operator == b->operator && a->mask == b->mask && a->value == b->value;
-}
-
-/* How many conditions A and B begin with alike. */
-static uint8_t common_conditions(const struct filter_clause *a, const struct filter_clause *b) {
-        uint8_t n = 0;
-
-        while (n < a->n && n < b->n && same_condition(&a->conditions[n], &b->conditions[n]))
-                n++;
-        return n;
-}
-
-/* Orders halves of two values: < 0 when A's is to be asked first, > 0 when B's, 0 when neither. */
-static int compare_halves(uint32_t a, uint32_t b, bool smaller_first) {
-        if (a == b)
-                return 0;
-        return (a < b) == smaller_first ? -1 : 1;
-}
-
-/* Is B to be asked before A, which stands before it in the profile? Decided by the first condition in which they differ, as libseccomp
- * walks it: high halves first, low ones only where the high ones are compared alike. */
-static bool goes_before(const struct filter_clause *a, const struct filter_clause *b, uint8_t common) {
-        const struct filter_condition *x = &a->conditions[common], *y = &b->conditions[common];
-        int class, order;
-
-        if (common == a->n || common == b->n)
-                return false;
-        if (x->argument != y->argument)
-                return x->argument < y->argument;
-        class = operator_class(x->operator);
-        if (class != operator_class(y->operator))
-                return class < operator_class(y->operator);
-        order = compare_halves((uint32_t)(x->value >> 32), (uint32_t)(y->value >> 32), class == 2);
-        if (order == 0 && (a->narrow || (is_masked(x) == is_masked(y) && x->mask >> 32 == y->mask >> 32)))
-                order = compare_halves((uint32_t)x->value, (uint32_t)y->value, class == 2);
-        return order > 0;
-}
-
 /* Puts ENTRY among the N rules before it. */
 static int insert_rule(struct builder *b, struct filter_rule *rules, size_t *n, const struct entry *entry, struct error *err) {
         uint32_t action = rule_action(&b->rules->syscalls[entry->rule]);
         size_t at = *n;
 
         for (size_t i = *n; i-- > 0;) {
-                uint8_t common = common_conditions(rules[i].clause, entry->clause);
+                uint8_t common = filter_clause_common(rules[i].clause, entry->clause);
                 char where[64];
 
                 if (common == rules[i].clause->n && (common < entry->clause->n || rules[i].action == action))
@@ -314,9 +198,9 @@ static int insert_rule(struct builder *b, struct filter_rule *rules, size_t *n, 
                 if (common == entry->clause->n && rules[i].action != action) {
                         snprintf(where, sizeof where, "linux.seccomp.syscalls[%u]", entry->rule);
                         return fail(err, CODE_CONFIG_INVALID, EEXIST, where,
-                                    "contradicts an earlier rule: the same call and conditions with another action");
+                                "contradicts an earlier rule: the same call and conditions with another action");
                 }
-                if (goes_before(rules[i].clause, entry->clause, common))
+                if (filter_clause_goes_before(rules[i].clause, entry->clause, common))
                         at = i;
         }
         memmove(&rules[at + 1], &rules[at], (*n - at) * sizeof *rules);
@@ -431,7 +315,7 @@ static size_t most_entries(const struct oci_seccomp *rules, const struct filter_
 }
 
 int filter_table_build(struct arena *arena, const struct oci_seccomp *rules, const struct syscall_row *const *calls,
-                       const struct filter_arch *const *arches, size_t n, struct filter_table *ret, struct error *err) {
+        const struct filter_arch *const *arches, size_t n, struct filter_table *ret, struct error *err) {
         bool has_errno = rules->has & OCI_SECCOMP_HAS_DEFAULT_ERRNO_RET;
         size_t most = most_entries(rules, arches, n);
         struct builder b = {

@@ -7,22 +7,9 @@
 #include "base/arena.h"
 #include "base/error.h"
 #include "plan/filter_arch.h"
+#include "plan/filter_clause.h"
 #include "plan/filter_emit.h"
 #include "spec/config.h"
-
-/* (argument & mask) OPERATOR value. Both are cut to the low half on a 32-bit architecture; VALUE has no bit outside MASK. */
-struct filter_condition {
-        uint8_t argument;
-        enum oci_seccomp_operator operator;
-        uint64_t mask, value;
-};
-
-/* What must hold for a rule to match, by rising argument. */
-struct filter_clause {
-        bool narrow;
-        uint8_t n;
-        struct filter_condition conditions[6];
-};
 
 struct filter_rule {
         const struct filter_clause *clause; /* NULL: always */
@@ -57,4 +44,4 @@ const struct syscall_row **filter_find_calls(struct arena *arena, const struct o
 
 /* Builds the table of ARCHES, which share one audit architecture and stand in the order of their numbers. calls: filter_find_calls(). */
 int filter_table_build(struct arena *arena, const struct oci_seccomp *rules, const struct syscall_row *const *calls,
-                       const struct filter_arch *const *arches, size_t n, struct filter_table *ret, struct error *err);
+        const struct filter_arch *const *arches, size_t n, struct filter_table *ret, struct error *err);
