@@ -3,7 +3,6 @@
 
 #include "base/fd.h"
 #include "base/str.h"
-#include "base/time.h"
 
 #include <fcntl.h>
 #include <limits.h>
@@ -53,8 +52,6 @@ int audit_open(const char *where, struct audit *ret, struct error *err) {
         /* Who reads a pipe may have stopped reading. Of a file nobody else shares the flags that matter. */
         if (audit.fd >= 0 && !audit.regular)
                 (void)fcntl(audit.fd, F_SETFL, fcntl(audit.fd, F_GETFL) | O_NONBLOCK);
-        /* gmtime(3) looks for the time zone, a file, when it is called for the first time. */
-        (void)time_rfc3339(0);
         *ret = audit;
         return 0;
 }
