@@ -119,6 +119,24 @@ def test_both_halves_and_the_helpers_have_given_up_what_they_can():
         assert sorted(descriptors(resolver)) == [0, 1, 2] and descriptors(resolver)[1] == "/dev/null"
 
 
+def elf(path):
+    """elf(5), 64 bits: its type, the types of its segments, and its dynamic entries as a map."""
+    with open(path, "rb") as file:
+        data = file.read()
+    kind, offset, size, n = (*struct.unpack_from("<H", data, 16), *struct.unpack_from("<Q", data, 32), *struct.unpack_from("<HH", data, 54))
+    segments = [struct.unpack_from("<IIQQQQ", data, offset + i * size) for i in range(n)]
+    dynamic = [struct.iter_unpack("<QQ", data[s[2]:s[2] + s[5] // 16 * 16]) for s in segments if s[0] == 2]
+    return kind, {s[0] for s in segments}, dict(entry for entries in dynamic for entry in entries)
+
+
+def test_nobody_knows_where_its_programs_lie_and_their_tables_cannot_be_written():
+    programs = os.environ["SAGE_EGRESS_PROGRAMS"]
+    for name in ("sage-egress-broker", "sage-egress-resolver", "sage-egress-tls"):
+        kind, segments, dynamic = elf(f"{programs}/{name}")
+        assert kind == 3 and 0x6474E552 in segments, name  # ET_DYN, PT_GNU_RELRO
+        assert SANITIZED or dynamic.get(24) is not None or dynamic.get(30, 0) & 8 or dynamic.get(0x6FFFFFFB, 0) & 1, name  # bound at start
+
+
 AS_SOMEBODY = ["setpriv", "--reuid=61234", "--regid=61234", "--clear-groups"]
 
 
