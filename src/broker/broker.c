@@ -14,12 +14,17 @@
 #define container_of(pointer, type, member) ((type *)((char *)(pointer)-offsetof(type, member)))
 
 struct slot *broker_take_slot(struct broker *broker, struct connection *connection, uint32_t *ret_tag) {
-        struct slot *slot = &broker->slots[broker->first_free];
+        uint32_t number = broker->first_free;
+        struct slot *slot;
 
-        if (broker->first_free == broker->n_slots)
+        if (number < broker->n_slots)
+                broker->first_free = broker->slots[number].next_free;
+        else if (broker->n_used < broker->n_slots)
+                broker->slots[number = broker->n_used++] = (struct slot){ 0 };
+        else
                 return NULL;
-        *ret_tag = (uint32_t)slot->uses << SLOT_BITS | broker->first_free;
-        broker->first_free = slot->next_free;
+        slot = &broker->slots[number];
+        *ret_tag = (uint32_t)slot->uses << SLOT_BITS | number;
         broker->n_open++;
         slot->connection = connection;
         return slot;
@@ -27,7 +32,7 @@ struct slot *broker_take_slot(struct broker *broker, struct connection *connecti
 
 static struct slot *find_slot(struct broker *broker, uint32_t tag) {
         uint32_t number = tag & ((1u << SLOT_BITS) - 1);
-        struct slot *slot = number < broker->n_slots ? &broker->slots[number] : NULL;
+        struct slot *slot = number < broker->n_used ? &broker->slots[number] : NULL;
 
         return slot && slot->connection && slot->uses == tag >> SLOT_BITS ? slot : NULL;
 }
@@ -60,7 +65,7 @@ void broker_wait_for_dialer(struct broker *broker) {
 static void ask_again(struct broker *broker) {
         broker->dialer_is_full = false;
         (void)loop_change(&broker->loop, broker->dialer.socket, EPOLLIN, &broker->dialer_source);
-        for (uint32_t i = 0; i < broker->n_slots && !broker->dialer_is_full; i++)
+        for (uint32_t i = 0; i < broker->n_used && !broker->dialer_is_full; i++)
                 if (broker->slots[i].connection)
                         connection_ask(broker->slots[i].connection);
 }
@@ -105,13 +110,11 @@ int broker_open(struct broker *broker, struct error *err) {
 
         if (r < 0)
                 return r;
-        broker->n_slots = broker->policy->max_connections;
-        broker->slots = calloc(broker->n_slots, sizeof *broker->slots);
+        broker->n_slots = broker->first_free = broker->policy->max_connections;
+        broker->slots = reallocarray(NULL, broker->n_slots, sizeof *broker->slots);
         broker->buffer = malloc(RELAY_CHUNK);
         if (!broker->slots || !broker->buffer)
                 return fail_errno(err, CODE_RESOURCE_EXHAUSTED, ENOMEM, "", "no memory for %u connections", broker->n_slots);
-        for (uint32_t i = 0; i < broker->n_slots; i++)
-                broker->slots[i].next_free = i + 1;
         broker->dialer_source.ready = dialer_ready;
         if ((r = loop_add(&broker->loop, broker->dialer.socket, EPOLLIN, &broker->dialer_source)) < 0 || (r = watch_signals(broker)) < 0 ||
                 (r = listeners_watch(broker)) < 0)
@@ -121,7 +124,7 @@ int broker_open(struct broker *broker, struct error *err) {
 
 /* At exit(2) the kernel would end what is cut off here as if it were whole. */
 static void reset_all(struct broker *broker) {
-        for (uint32_t i = 0; i < broker->n_slots; i++)
+        for (uint32_t i = 0; i < broker->n_used; i++)
                 if (broker->slots[i].connection)
                         connection_finish(broker->slots[i].connection, REFUSAL_STOPPED);
 }

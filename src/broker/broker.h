@@ -13,7 +13,7 @@ struct connection;
  * answer finds nobody. */
 struct slot {
         struct connection *connection;
-        uint32_t next_free; /* of those without one; n_slots: the last */
+        uint32_t next_free; /* of those that became free; n_slots: the last */
         uint16_t uses;
 };
 
@@ -27,7 +27,7 @@ struct broker {
         struct audit audit;
         struct listeners *listeners;
         struct slot *slots;
-        uint32_t n_slots, first_free, n_open;
+        uint32_t n_slots, n_used, first_free, n_open; /* n_used: that ever had one; the memory of the others was never touched */
         uint64_t n_accepted;
         char *buffer; /* RELAY_CHUNK bytes, for whoever has the turn */
 };

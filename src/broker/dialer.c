@@ -10,7 +10,6 @@
 #include <fcntl.h>
 #include <sched.h>
 #include <signal.h>
-#include <stdlib.h>
 #include <sys/epoll.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
@@ -171,6 +170,9 @@ __attribute__((noreturn)) static void be_dialer(struct dialer_process *p, const 
         dialer_loop(p);
 }
 
+/* Static: of what is long and seldom needed, only the pages that are touched are ever made. */
+static struct dialer_process process;
+
 static int open_all(struct dialer_process *p, const struct dialer_options *options, struct error *err) {
         const struct policy *policy = options->policy;
         int r = helpers_open(&p->dialing.helpers, options->programs ? options->programs : PKGLIBEXECDIR, policy->proxy_tls, err);
@@ -204,7 +206,7 @@ static int split(struct dialer_process *p, const struct dialer_options *options,
         int pair[2], r;
         pid_t pid;
 
-        if ((r = fill_standard_streams(err)) < 0 || (r = open_all(p, options, err)) < 0)
+        if ((r = fill_standard_streams(err)) < 0 || (r = open_all(p, options, err)) < 0 || (r = lockdown_before_split(err)) < 0)
                 return r;
         if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
                 return fail_errno(err, CODE_LAUNCH_FAILED, errno, "dialer", "cannot make its socket");
@@ -226,20 +228,16 @@ static int split(struct dialer_process *p, const struct dialer_options *options,
 }
 
 int dialer_start(const struct dialer_options *options, struct dialer *ret, struct error *err) {
-        struct dialer_process *p;
+        struct dialer_process *p = &process;
         int r;
 
         if (options->policy->mode != SAGE_NETWORK_MODE_ALLOWLIST && options->policy->mode != SAGE_NETWORK_MODE_PROXY)
                 return fail(err, CODE_NETWORK_POLICY_INVALID, 0, "mode", "expected allowlist or proxy: other modes need no broker");
         if (geteuid() == 0 && (options->uid == 0 || options->gid == 0))
                 return fail(err, CODE_IDENTITY_INVALID, 0, "user", "the broker does not run as root: name a user of its own");
-        p = calloc(1, sizeof *p);
-        if (!p)
-                return fail_errno(err, CODE_LAUNCH_FAILED, ENOMEM, "dialer", "cannot start");
         p->socket = p->signals = p->dialing.route = p->dialing.epoll = p->dialing.helpers.null = -1;
         p->dialing.helpers.programs[HELPER_RESOLVER] = p->dialing.helpers.programs[HELPER_TLS] = -1;
         r = split(p, options, ret, err);
         close_all(p);
-        free(p);
         return r;
 }

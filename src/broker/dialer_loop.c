@@ -13,6 +13,8 @@
 
 /* At a time; the front's further requests wait in its socket. */
 #define DIALS_MAX 256u
+/* Before a helper is started ahead: the front, and whoever waits for it, have better use for the processors. */
+#define HEAD_START_MS 2
 
 enum { ID_SOCKET = 1, ID_FRONT, ID_SIGNALS };
 #define ID_HELPERS (UINT64_C(1) << 32)
@@ -240,16 +242,16 @@ static void adjust_interest(struct loop *loop) {
 void dialer_loop(struct dialer_process *process) {
         struct loop loop = { .process = process, .events = EPOLLIN };
         struct epoll_event events[64];
+        bool begun = false;
 
         process->dialing.helpers.data = ID_HELPERS;
         watch(&loop, EPOLL_CTL_ADD, process->socket, EPOLLIN, ID_SOCKET);
         watch(&loop, EPOLL_CTL_ADD, process->front, EPOLLIN, ID_FRONT);
         watch(&loop, EPOLL_CTL_ADD, process->signals, EPOLLIN, ID_SIGNALS);
-        loop.now_ns = now();
-        helpers_tend(&process->dialing.helpers, loop.now_ns);
         for (;;) {
-                int n = epoll_wait(process->dialing.epoll, events, (int)ELEMENTSOF(events), timeout_ms(&loop));
+                int n = epoll_wait(process->dialing.epoll, events, (int)ELEMENTSOF(events), begun ? timeout_ms(&loop) : HEAD_START_MS);
 
+                begun = true;
                 loop.now_ns = now();
                 for (int i = 0; i < n; i++)
                         dispatch(&loop, events[i].data.u64);

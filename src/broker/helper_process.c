@@ -27,23 +27,35 @@ const char *helper_name(enum helper_kind kind) {
         return names[kind];
 }
 
+/* SIZE bytes at OFFSET of FD, of which FIRST holds the first N. Nearly always all of it is among these. */
+static bool read_at(int fd, const char *first, size_t n, uint64_t offset, void *ret, size_t size) {
+        if (offset < n && size <= n - offset) {
+                memcpy(ret, first + offset, size);
+                return true;
+        }
+        return offset <= INT64_MAX && pread(fd, ret, size, (off_t)offset) == (ssize_t)size;
+}
+
 int helper_loader(const char *program, char *ret, size_t size) {
         _cleanup_close_ int fd = open(program, O_RDONLY | O_CLOEXEC);
+        char first[2048];
         ElfW(Ehdr) header;
         ElfW(Phdr) part;
+        ssize_t n;
 
         if (fd < 0)
                 return -errno;
-        if (pread(fd, &header, sizeof header, 0) != sizeof header || memcmp(header.e_ident, ELFMAG, SELFMAG) != 0)
+        n = read(fd, first, sizeof first);
+        if (n < (ssize_t)sizeof header || memcmp(first, ELFMAG, SELFMAG) != 0)
                 return -ENOEXEC;
+        memcpy(&header, first, sizeof header);
         ret[0] = '\0';
         for (unsigned i = 0; i < header.e_phnum; i++) {
-                if (pread(fd, &part, sizeof part, (off_t)(header.e_phoff + i * sizeof part)) != sizeof part)
+                if (!read_at(fd, first, (size_t)n, header.e_phoff + i * sizeof part, &part, sizeof part))
                         return -ENOEXEC;
                 if (part.p_type != PT_INTERP)
                         continue;
-                if (part.p_filesz == 0 || part.p_filesz > size ||
-                        pread(fd, ret, part.p_filesz, (off_t)part.p_offset) != (ssize_t)part.p_filesz)
+                if (part.p_filesz == 0 || part.p_filesz > size || !read_at(fd, first, (size_t)n, part.p_offset, ret, part.p_filesz))
                         return -ENOEXEC;
                 ret[part.p_filesz - 1] = '\0';
         }

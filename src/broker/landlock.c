@@ -6,7 +6,6 @@
 #include <fcntl.h>
 #include <linux/landlock.h>
 #include <sys/prctl.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 
 /* linux/landlock.h of Linux 6.12; Debian 12 has that of 6.1, which ends after the first member. */
@@ -35,17 +34,21 @@ static size_t ruleset_size(int abi) {
         return abi < 4 ? offsetof(struct ruleset, handled_access_net) : abi < 6 ? offsetof(struct ruleset, scoped) : sizeof(struct ruleset);
 }
 
-static int allow_path(int ruleset, const char *path, uint64_t access) {
-        struct landlock_path_beneath_attr rule = { .allowed_access = access };
-        _cleanup_close_ int fd = open(path, O_PATH | O_CLOEXEC);
-        struct stat st;
+static bool add_path(int ruleset, int fd, uint64_t access) {
+        const struct landlock_path_beneath_attr rule = { .allowed_access = access, .parent_fd = fd };
 
-        if (fd < 0 || fstat(fd, &st) < 0)
+        return syscall(SYS_landlock_add_rule, ruleset, LANDLOCK_RULE_PATH_BENEATH, &rule, 0) == 0;
+}
+
+/* landlock_add_rule(2): EINVAL when a right for directories is given for what is none. */
+static int allow_path(int ruleset, const char *path, uint64_t access) {
+        _cleanup_close_ int fd = open(path, O_PATH | O_CLOEXEC);
+
+        if (fd < 0)
                 return errno == ENOENT || errno == EACCES ? 0 : -errno;
-        if (!S_ISDIR(st.st_mode))
-                rule.allowed_access &= ~(uint64_t)LANDLOCK_ACCESS_FS_READ_DIR;
-        rule.parent_fd = fd;
-        return syscall(SYS_landlock_add_rule, ruleset, LANDLOCK_RULE_PATH_BENEATH, &rule, 0) < 0 ? -errno : 0;
+        if (add_path(ruleset, fd, access) || (errno == EINVAL && add_path(ruleset, fd, access & ~(uint64_t)LANDLOCK_ACCESS_FS_READ_DIR)))
+                return 0;
+        return -errno;
 }
 
 static int allow_port(int ruleset, uint16_t port) {

@@ -156,16 +156,19 @@ static const struct call dialer_calls[] = {
 
 /* ---- parts ----------------------------------------------------------------------------------------------------------- */
 
+/* capabilities(7): the bounding set can be cut only with CAP_SETPCAP, so before the rest; without it there is nothing to gain from it
+ * either, once no_new_privs is set. It fails past the last capability that the kernel has. */
+static void empty_bounding_set(void) {
+        for (unsigned long cap = 0; cap < 64 && prctl(PR_CAPBSET_DROP, cap, 0, 0, 0) == 0; cap++)
+                ;
+        prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
+}
+
 /* From root to UID and GID, and for everyone: no capability, and none to be had again. */
 static int drop_identity(uid_t uid, gid_t gid, struct error *err) {
         struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
         const struct __user_cap_data_struct none[2] = { 0 };
 
-        /* capabilities(7): the bounding set can be cut only with CAP_SETPCAP, so before the rest; without it there is nothing to gain from it
-         * either, once no_new_privs is set. It fails past the last capability that the kernel has. */
-        for (unsigned long cap = 0; cap < 64 && prctl(PR_CAPBSET_DROP, cap, 0, 0, 0) == 0; cap++)
-                ;
-        prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
         if (geteuid() == 0 && (setgroups(0, NULL) < 0 || setresgid(gid, gid, gid) < 0 || setresuid(uid, uid, uid) < 0))
                 return fail_errno(err, CODE_IDENTITY_INVALID, errno, "user", "cannot become user %u, group %u", uid, gid);
         if (syscall(SYS_capset, &header, none) < 0)
@@ -192,12 +195,9 @@ static int empty_root(void) {
         return 0;
 }
 
-static int limit(struct error *err) {
-        const struct rlimit none = { 0, 0 };
-
-        if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0 || setrlimit(RLIMIT_CORE, &none) < 0)
-                return fail_errno(err, CODE_LAUNCH_FAILED, errno, "limits", "cannot give up core dumps");
-        return 0;
+/* prctl(2): a change of the user sets it to what the host likes, so after that. */
+static int hide_memory(struct error *err) {
+        return prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0 ? fail_errno(err, CODE_LAUNCH_FAILED, errno, "limits", "cannot be undumpable") : 0;
 }
 
 static int restrict_files(int abi, const char *who, struct error *err) {
@@ -206,6 +206,15 @@ static int restrict_files(int abi, const char *who, struct error *err) {
         if (abi != -ENOSYS && abi != -EOPNOTSUPP)
                 return fail_errno(err, CODE_LAUNCH_FAILED, -abi, "Landlock", "cannot restrict the %s", who);
         say_missing("Landlock");
+        return 0;
+}
+
+int lockdown_before_split(struct error *err) {
+        const struct rlimit none = { 0, 0 };
+
+        empty_bounding_set();
+        if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 || setrlimit(RLIMIT_CORE, &none) < 0)
+                return fail_errno(err, CODE_LAUNCH_FAILED, errno, "limits", "cannot give up new privileges and core dumps");
         return 0;
 }
 
@@ -239,16 +248,19 @@ int lockdown_front(const struct dialer *dialer, const int *keep, size_t n, struc
         say_what_is_missing(dialer->namespaces);
         if (dialer->namespaces & CLONE_NEWNS && (r = empty_root()) < 0)
                 return fail_errno(err, CODE_LAUNCH_FAILED, -r, "/", "cannot make an empty root");
-        if ((r = drop_identity(dialer->uid, dialer->gid, err)) < 0 || (r = limit(err)) < 0)
+        /* user_namespaces(7): who makes one has every capability in it, and a bounding set that is full again. */
+        if (dialer->namespaces & CLONE_NEWUSER)
+                empty_bounding_set();
+        if ((r = drop_identity(dialer->uid, dialer->gid, err)) < 0 || (r = hide_memory(err)) < 0)
                 return r;
         /* prctl(2): a change of the user clears it, so not before. If the dialer has ended by now, its socket says so. */
         if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0 || setrlimit(RLIMIT_NPROC, &none) < 0)
                 return fail_errno(err, CODE_LAUNCH_FAILED, errno, NULL, "cannot tie the front to the dialer");
         if ((r = restrict_files(landlock_only(&(struct landlock_allowed){ 0 }), "front", err)) < 0)
                 return r;
-        if ((r = dialer_await(dialer, err)) < 0)
+        if ((r = calls_allow_only(front_calls, ELEMENTSOF(front_calls), FRONT_OTHERWISE, err)) < 0)
                 return r;
-        return calls_allow_only(front_calls, ELEMENTSOF(front_calls), FRONT_OTHERWISE, err);
+        return dialer_await(dialer, err);
 }
 
 /* ---- the dialer ------------------------------------------------------------------------------------------------------ */
@@ -319,7 +331,8 @@ int lockdown_dialer(const struct dialer_options *options, struct error *err) {
         int r;
 
         /* The rules first: whoever we become need not be able to reach the directory of the programs. */
-        if ((r = restrict_dialer(options, err)) < 0 || (r = drop_identity(options->uid, options->gid, err)) < 0 || (r = limit(err)) < 0)
+        if ((r = restrict_dialer(options, err)) < 0 || (r = drop_identity(options->uid, options->gid, err)) < 0 ||
+                (r = hide_memory(err)) < 0)
                 return r;
         if (chdir("/") < 0)
                 return fail_errno(err, CODE_LAUNCH_FAILED, errno, "/", "cannot leave the directory that we were started in");

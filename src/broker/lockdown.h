@@ -7,6 +7,9 @@
 
 #define LOCKDOWN_KEEP_MAX 64
 
+/* What both processes give up, while they are still one: capabilities that could be had again, core dumps. Called by dialer_start(). */
+int lockdown_before_split(struct error *err);
+
 /* The last step of the front before its loop; all descriptors it will ever need are open, or come to it by accept4(2) and SCM_RIGHTS.
  * Afterwards it has the dialer's uid or its own, no capabilities, no_new_privs, an empty read-only root where it has a mount namespace of
  * its own, no access to any file system (Landlock), no core dumps, is not dumpable, and may call what is in front_calls (lockdown.c): read,
