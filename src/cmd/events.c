@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <stdlib.h>
 
 #include "apply/cgroup_file.h"
 #include "base/fd.h"
@@ -14,7 +15,7 @@
 #include "cmd/stats.h"
 #include "life/state.h"
 
-enum { STAT_FILE_MAX = 1 << 20, SIZES_MAX = 16 };
+enum { STAT_FILE_MAX = 1 << 20, SIZES_MAX = 16, DOMAINS_MAX = 64 };
 
 struct events_options { bool stats; const char *interval; };
 
@@ -32,6 +33,7 @@ struct watched {
         uint64_t oom_kills;
         struct str text;     /* of the file that was read last */
         const char *sizes[SIZES_MAX + 1];
+        struct stats_rdt rdt; /* without a root: the container has none */
 };
 
 static void watched_close(struct watched *w) {
@@ -71,6 +73,28 @@ static void find_sizes(struct arena *arena, struct watched *w) {
         }
 }
 
+static int by_name(const void *a, const void *b) {
+        return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+/* In the order of their numbers, which are as long as each other. */
+static void find_domains(struct arena *arena, struct stats_rdt *rdt) {
+        const char **found = arena_array(arena, const char *, DOMAINS_MAX + 1);
+        _cleanup_dir_ DIR *entries = opendir(arena_printf(arena, "%s/mon_data", rdt->monitored));
+        size_t n = 0;
+
+        for (struct dirent *entry; entries && n < DOMAINS_MAX && (entry = readdir(entries));)
+                if (str_after(entry->d_name, "mon_L3_"))
+                        found[n++] = arena_printf(arena, "mon_data/%s", entry->d_name);
+        qsort(found, n, sizeof *found, by_name);
+        rdt->domains = found;
+}
+
+static void find_rdt(struct arena *arena, const struct status_rdt_claim *claim, struct stats_rdt *ret) {
+        *ret = (struct stats_rdt){ .root = claim->root, .group = claim->group, .monitored = claim->monitor ? claim->monitor : claim->group };
+        find_domains(arena, ret);
+}
+
 static int watch(struct invocation *invocation, const char *id, struct watched *w, struct error *err) {
         _cleanup_container_ struct container container = CONTAINER_CLOSED;
         enum oci_status status;
@@ -84,6 +108,8 @@ static int watch(struct invocation *invocation, const char *id, struct watched *
         if (!container.status.cgroup)
                 return fail(err, CODE_CAPABILITY_UNSUPPORTED, EOPNOTSUPP, "", "the container has no cgroup that would count what it uses");
         w->id = id;
+        if (container.status.rdt)
+                find_rdt(invocation->arena, container.status.rdt, &w->rdt);
         w->cgroup = open(container.status.cgroup->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
         if (w->cgroup < 0)
                 return fail_errno(err, CODE_INTERNAL, errno, container.status.cgroup->path, "cannot open the container's cgroup");
@@ -104,7 +130,7 @@ static int print(struct str *line, struct error *err) {
 
 /* An id has no character that JSON would have to escape (state_id_valid()). */
 static int print_stats(struct watched *w, struct error *err) {
-        const struct stats_source source = { .read = read_file, .data = w, .huge_page_sizes = w->sizes };
+        const struct stats_source source = { .read = read_file, .data = w, .huge_page_sizes = w->sizes, .rdt = w->rdt.root ? &w->rdt : NULL };
         _cleanup_str_ struct str line = { 0 };
 
         str_printf(&line, "{\"type\":\"stats\",\"id\":\"%s\",\"data\":", w->id);

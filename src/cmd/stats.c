@@ -148,5 +148,9 @@ void stats_append(struct str *out, const struct stats_source *source) {
                 str_putc(out, i ? ',' : '{');
                 parts[i](out, source);
         }
+        if (source->rdt) {
+                str_puts(out, ",\"intel_rdt\":");
+                stats_append_rdt(out, source);
+        }
         str_putc(out, '}');
 }

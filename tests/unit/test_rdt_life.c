@@ -198,12 +198,40 @@ CHILD_TEST(a_launch_that_fails_leaves_no_class, 0) {
         CHECK(runtime("state", "box", NULL) == 1);
 }
 
+/* A cgroup is what events wants first; any directory does, in which nothing is counted. */
+static void pretend_cgroup(const char *scratch) {
+        char status[4096], changed[8192], *at;
+
+        read_text("state/box/status.json", status, sizeof status);
+        at = strstr(status, "\"rdt\":");
+        CHECK(at);
+        *at = '\0';
+        snprintf(changed, sizeof changed, "%s\"cgroup\":{\"path\":\"%s\",\"ours\":0},\"rdt\":%s", status, scratch, at + strlen("\"rdt\":"));
+        write_text("state/box/status.json", changed);
+}
+
+CHILD_TEST(events_tells_of_the_class_and_of_what_is_monitored, 0) {
+        begin(scratch);
+        bundle("/bin/sleep", "{\"closID\":\"gold\",\"l3CacheSchema\":\"L3:0=f\",\"enableMonitoring\":true}");
+        CHECK(runtime("run", "--detach", "--bundle", "bundle", "box", NULL) == 0);
+        pretend_cgroup(scratch);
+        CHECK(__real_mkdir("resctrl/gold/mon_groups/box/mon_data", 0755) == 0);
+        CHECK(__real_mkdir("resctrl/gold/mon_groups/box/mon_data/mon_L3_01", 0755) == 0);
+        CHECK(__real_mkdir("resctrl/gold/mon_groups/box/mon_data/mon_L3_00", 0755) == 0);
+        write_text("resctrl/gold/mon_groups/box/mon_data/mon_L3_00/llc_occupancy", "5\n");
+        write_text("resctrl/gold/mon_groups/box/mon_data/mon_L3_01/llc_occupancy", "6\n");
+        CHECK(runtime("events", "--stats", "box", NULL) == 0);
+        CHECK(said("\"intel_rdt\":{") && said("\"l3_cache_schema\":\"L3:0=f\"") && said("\"mem_bw_info\":{\"bandwidth_gran\":10}"));
+        CHECK(said("\"cmt_stats\":[{\"llc_occupancy\":5},{\"llc_occupancy\":6}]"));
+}
+
 int main(int argc, char **argv) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(a_container_has_a_class_of_its_own_until_it_is_deleted),
                 cmocka_unit_test(a_class_with_a_name_outlives_the_container_that_made_it),
                 cmocka_unit_test(a_class_is_found_again_where_the_status_is_lost),
                 cmocka_unit_test(a_launch_that_fails_leaves_no_class),
+                cmocka_unit_test(events_tells_of_the_class_and_of_what_is_monitored),
         };
         const char *root = getenv("FAKE_RESCTRL");
 

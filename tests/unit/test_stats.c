@@ -75,6 +75,41 @@ static void every_file_has_its_place_in_the_document(void **state) {
                 "\"hugetlb\":{\"2MB\":{\"usage\":2097152,\"failcnt\":1},\"1GB\":{\"usage\":0,\"failcnt\":0}}}");
 }
 
+static void a_class_of_service_is_shown_with_what_it_has_and_what_it_uses(void **state) {
+        static const char *const sizes[] = { NULL }, *const domains[] = { "mon_data/mon_L3_00", "mon_data/mon_L3_01", NULL };
+        static const struct stats_rdt rdt = { "/r", "/r/gold", "/r/gold/mon_groups/box", domains };
+        static struct file files[] = {
+                { "/r/info/L3/cbm_mask", "fffff\n" }, { "/r/info/L3/min_cbm_bits", "1\n" }, { "/r/info/L3/num_closids", "4\n" },
+                { "/r/info/MB/bandwidth_gran", "10\n" }, { "/r/info/MB/delay_linear", "1\n" },
+                { "/r/info/MB/min_bandwidth", "10\n" }, { "/r/info/MB/num_closids", "8\n" },
+                { "/r/schemata", "    MB:0=100;1=100\n    L3:0=fffff;1=fffff\n" }, { "/r/gold/schemata", "L2:0=1\n    MB:0=20;1=70\nL3:0=f;1=f0\n" },
+                { "/r/gold/mon_groups/box/mon_data/mon_L3_00/mbm_total_bytes", "1000\n" },
+                { "/r/gold/mon_groups/box/mon_data/mon_L3_00/mbm_local_bytes", "900\n" },
+                { "/r/gold/mon_groups/box/mon_data/mon_L3_00/llc_occupancy", "4096\n" },
+                { "/r/gold/mon_groups/box/mon_data/mon_L3_01/mbm_total_bytes", "Unavailable\n" },
+                { "/r/gold/mon_groups/box/mon_data/mon_L3_01/mbm_local_bytes", "7\n" },
+                { "/r/gold/mon_groups/box/mon_data/mon_L3_01/llc_occupancy", "18446744073709551615\n" },
+                { 0 },
+        };
+        struct stats_source source = { .read = read_table, .data = files, .huge_page_sizes = sizes, .rdt = &rdt };
+        _cleanup_str_ struct str out = { 0 }, nothing = { 0 }, whole = { 0 };
+
+        (void)state;
+        stats_append_rdt(&out, &source);
+        assert_string_equal(out.text,
+                "{\"l3_cache_info\":{\"cbm_mask\":\"fffff\",\"min_cbm_bits\":1,\"num_closids\":4},"
+                "\"l3_cache_schema_root\":\"L3:0=fffff;1=fffff\",\"l3_cache_schema\":\"L3:0=f;1=f0\","
+                "\"mem_bw_info\":{\"bandwidth_gran\":10,\"delay_linear\":1,\"min_bandwidth\":10,\"num_closids\":8},"
+                "\"mem_bw_schema_root\":\"MB:0=100;1=100\",\"mem_bw_schema\":\"MB:0=20;1=70\","
+                "\"mbm_stats\":[{\"mbm_total_bytes\":1000,\"mbm_local_bytes\":900},{\"mbm_total_bytes\":0,\"mbm_local_bytes\":7}],"
+                "\"cmt_stats\":[{\"llc_occupancy\":4096},{\"llc_occupancy\":18446744073709551615}]}");
+        stats_append(&whole, &source);
+        assert_non_null(strstr(whole.text, "\"hugetlb\":{},\"intel_rdt\":{\"l3_cache_info\":"));
+        source.data = &files[ELEMENTSOF(files) - 1];
+        stats_append_rdt(&nothing, &source);
+        assert_string_equal(nothing.text, "{}");
+}
+
 static void a_host_that_counts_nothing_gives_the_same_members(void **state) {
         static const char *const sizes[] = { NULL };
         static struct file files[] = { { 0 } };
@@ -93,6 +128,7 @@ int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(times_are_what_go_reads_and_bare_seconds),
                 cmocka_unit_test(every_file_has_its_place_in_the_document),
+                cmocka_unit_test(a_class_of_service_is_shown_with_what_it_has_and_what_it_uses),
                 cmocka_unit_test(a_host_that_counts_nothing_gives_the_same_members),
         };
 
