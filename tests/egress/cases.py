@@ -65,11 +65,45 @@ KEYS = {
     "case", "held by", "policy", "expect",
     "send", "request", "host", "fields", "body", "end", "origin", "forwarded", "not forwarded", "answer", "not answer",
     "connect", "hello", "second", "server",
+    "members", "load", "tells",
 }  # fmt: skip
 
 
 def rows():
     return sorted(glob.glob(os.path.join(FOLDER, "*", "*.case")))
+
+
+# ---- a policy, and whether the broker starts with it --------------------------------------------------------------------------------
+
+
+PLAIN = {"mode": "allowlist", "allowed_hosts": ["a.test"]}
+
+
+def is_about_a_policy(case):
+    return "members" in case.words or "load" in case.words
+
+
+def start(case):
+    """Raises AssertionError where the broker starts or does not start other than the case expects. A policy comes as `load` has it, or is a
+    plain one with other `members`, of which null takes one away; JSON has escapes of its own."""
+    text = filled(case.words.get("load", ""), 0)
+    if not text:
+        members = {**PLAIN, **json.loads(filled(case.words["members"], 0))}
+        text = json.dumps({name: value for name, value in members.items() if value is not None})
+    with open("loaded.json", "w", encoding="ascii") as file:
+        file.write(text)
+    process = subprocess.Popen(
+        [os.environ["SAGE_EGRESS_BROKER"], "--standalone", "--policy", "loaded.json", "--listen", "127.0.0.1:0", "--programs",
+         os.environ["SAGE_EGRESS_PROGRAMS"]], stdout=subprocess.PIPE, stderr=subprocess.PIPE, encoding="utf-8", errors="replace",
+    )  # fmt: skip
+    line = process.stdout.readline()
+    process.terminate()
+    said = process.communicate(timeout=PATIENCE)[1]
+    match = re.fullmatch(r"sage-egress-broker: ([^ ]+): (.*) \(([a-z_.]+)\)\n", said)
+    outcome = f"refused {match[3]} {match[1]}" if match else "accepted" if line.startswith("listening on ") else f"says {said!r}"
+    outcome = outcome.replace("refused sandbox.network_policy_invalid ", "refused ")
+    if outcome != case.words["expect"] or case.words.get("tells", "") not in said:
+        raise AssertionError(f"{case}: {outcome}, and not {case.words['expect']}: {said}")
 
 
 # ---- what a client sends -----------------------------------------------------------------------------------------------------------
@@ -91,7 +125,13 @@ def server_name(name):
     return struct.pack(">HBH", len(name) + 3, 0, len(name)) + name
 
 
+FIXED = (("session", "00"), ("ciphers", "00021301"), ("compressions", "0100"))
 HELLO = {"sni": "local.test", "type": "01", "content": "16", "version": "0301", "pieces": "16384", "add": "0", "longer": "0"}
+
+
+def from_hex(text):
+    """(00*40) is 40 times 00."""
+    return bytes.fromhex(re.sub(r"\(([0-9a-f]+)\*(\d+)\)", lambda match: match[1] * int(match[2]), text))
 
 
 def extensions_of(words):
@@ -101,8 +141,7 @@ def extensions_of(words):
         key, _, value = word.partition("=")
         if key in found:
             kind, _, body = value.partition(":")
-            body = re.sub(r"\(([0-9a-f]+)\*(\d+)\)", lambda match: match[1] * int(match[2]), body)
-            found[key] += extension(int(kind, 16), bytes.fromhex(body))
+            found[key] += extension(int(kind, 16), from_hex(body))
     return found["first"], found["ext"]
 
 
@@ -115,7 +154,7 @@ def name_of(told):
 
 
 def in_records(message, told):
-    size, sent, between = int(told["pieces"]), bytes.fromhex(told.get("before", "")), bytes.fromhex(told.get("between", ""))
+    size, sent, between = int(told["pieces"]), from_hex(told.get("before", "")), from_hex(told.get("between", ""))
     for at in range(0, len(message), size):
         piece = message[at : at + size]
         sent += bytes.fromhex(told["content"] + told["version"]) + struct.pack(">H", len(piece)) + piece + between
@@ -127,9 +166,9 @@ def hello(words):
     """A ClientHello of the words in a `hello:` line; cases/README.md lists them."""
     told = {**HELLO, **{key: value for key, _, value in (word.partition("=") for word in words.split())}}
     before, behind = extensions_of(words)
-    extensions = before + name_of(told) + bytes.fromhex("002b0003020304") + behind
+    extensions = before + name_of(told) + bytes.fromhex("002b0003020304") + behind + from_hex(told.get("last", ""))
     tail = b"" if "bare" in told else struct.pack(">H", len(extensions) + int(told["longer"])) + extensions
-    body = bytes.fromhex("0303") + bytes(32) + b"\0" + bytes.fromhex(told.get("ciphers", "00021301")) + b"\1\0" + tail
+    body = bytes.fromhex("0303") + bytes(32) + b"".join(from_hex(told.get(*word)) for word in FIXED) + tail
     message = bytes.fromhex(told["type"]) + (len(body) + int(told["add"])).to_bytes(3, "big") + body
     return in_records(message + bytes.fromhex(told.get("also", "")), told)
 
@@ -145,6 +184,8 @@ def hello_of(case, key, port):
 
 SERVERS = {
     "hello": server_hello(), "retry": server_hello(retry=True), "http": b"HTTP/1.1 400 Bad Request\r\n\r\n", "alert": record(21, b"\2\50"),
+    "data": record(23, bytes(40)), "ccs": record(20, b"\1"), "certificate": record(22, b"\x0b\0\0\3\0\0\0"), "empty": record(22, b""),
+    "client": record(22, b"\1" + server_hello()[6:]),
 }  # fmt: skip
 
 
@@ -203,6 +244,9 @@ class Row:
 
     def run(self, case):
         """Raises AssertionError where the outcome is another than the case expects, or something else that it asks for is not so."""
+        if is_about_a_policy(case):
+            start(case)
+            return
         self.case, self.seen, self.finished, self.got = case, b"", threading.Event(), bytearray()
         accepted, broker = self.origin.accepted, self.broker(case)
         with broker.connect() as s:
@@ -247,8 +291,9 @@ class Row:
     def of_tunnel(self, case, s):
         """What comes behind CONNECT's 200: the server's words, or the broker's."""
         port = self.origin.port
-        target = case.text("connect", port, "{host}").decode()
-        s.sendall(f"CONNECT {target} HTTP/1.1\r\nHost: {target}\r\n\r\n".encode())
+        target = case.text("connect", port, "{host}")
+        s.sendall(b"CONNECT " + target + b" HTTP/1.1\r\nHost: " + case.text("host", port, target.decode()) + b"\r\n" +
+                  case.text("fields", port) + b"\r\n")  # fmt: skip
         head = read_head(s)
         if not head.startswith(b"HTTP/1.1 200 "):
             return head[9:12].decode()
@@ -266,7 +311,8 @@ class Row:
     def server_said(self, s, expected):
         """None where it is what is expected."""
         got = bytearray()
-        while len(got) < len(expected) and (chunk := s.recv(len(expected) - len(got))):
+        # An alert of the broker may be longer than what is expected.
+        while len(got) < (7 if got[:3] == b"\x15\3\3" else len(expected)) and (chunk := s.recv(max(len(expected), 7) - len(got))):
             got += chunk
         self.got += got
         if got == expected:

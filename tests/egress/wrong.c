@@ -2,8 +2,9 @@
  * the tests, made of the broker's own objects; the linker puts the functions below in place of those that decide (ld(1), --wrap), so nothing
  * in the broker itself can be switched off.
  *
- * WRONG=lax   whoever asks is let through, and what cannot be read is guessed
- * WRONG=shut  nobody is */
+ * WRONG=lax     whoever asks is let through, and what cannot be read is guessed; any policy will do
+ * WRONG=shut    nobody is
+ * WRONG=closed  no policy will do */
 #define _GNU_SOURCE
 #include "broker/http_answer.h"
 #include "broker/policy.h"
@@ -31,13 +32,19 @@ static bool shut;
 
 /* Limits are members of the policy. */
 int __wrap_policy_load(struct arena *arena, const char *what, const char *text, size_t size, struct policy *ret, struct error *err) {
+        static const char any[] = "{\"mode\":\"allowlist\",\"allowed_hosts\":[\"a.test\"]}";
         const char *how = getenv("WRONG");
         int r = __real_policy_load(arena, what, text, size, ret, err);
 
+        if (how && streq(how, "closed"))
+                return fail(err, CODE_NETWORK_POLICY_INVALID, 0, "WRONG", "closed");
+        if (!how || (!streq(how, "lax") && !streq(how, "shut")))
+                return fail(err, CODE_USAGE, EINVAL, "WRONG", "expected lax, shut or closed");
+        if (r < 0 && streq(how, "lax"))
+                r = __real_policy_load(arena, what, any, strlen(any), ret, err);
         if (r < 0)
                 return r;
-        if (!how || (!streq(how, "lax") && !streq(how, "shut")))
-                return fail(err, CODE_USAGE, EINVAL, "WRONG", "expected lax or shut");
+        ret->mode = ret->mode == SAGE_NETWORK_MODE_PROXY ? ret->mode : SAGE_NETWORK_MODE_ALLOWLIST;
         shut = streq(how, "shut");
         ret->max_request_body_bytes = ret->max_response_bytes = UINT64_C(1) << 40;
         ret->wall_time_ms = 60000;
