@@ -1,18 +1,9 @@
 /* What the tests of plan/ share: a config as text, a host, a compilation. */
 #pragma once
 
-#include "unit.h"
+#include "arena.h"
 
 #include "plan/compile.h"
-
-static struct arena arena;
-static struct error err;
-
-static inline int free_arena(void **state) {
-        (void)state;
-        arena_free(&arena);
-        return 0;
-}
 
 static struct facts_kernel kernel_facts = { .release = "6.1.0", .major = 6, .minor = 1, .machine = "x86_64", .last_capability = 40,
                                             .seccomp = true };

@@ -63,5 +63,3 @@ static inline int compile_config(const struct oci_config *config) {
 
         return compile(&arena, &request, &root_host, &plan, &err);
 }
-
-#define TEST(name) cmocka_unit_test_teardown(name, free_arena)

@@ -1,16 +1,7 @@
 /* sage.sandbox.network: what it may say, and what it decides. */
-#include "unit.h"
+#include "arena.h"
 
 #include "broker/vet.h"
-
-static struct arena arena;
-static struct error err;
-
-static int free_arena(void **state) {
-        (void)state;
-        arena_free(&arena);
-        return 0;
-}
 
 static int load(const char *text, struct policy *ret) {
         return policy_load(&arena, "test", text, strlen(text), ret, &err);
@@ -526,8 +517,6 @@ static void addresses_and_bodies_are_decided_by_it_too(void **state) {
         assert_string_equal(refusal_row(policy_decide_body(&strict, (1 << 20) + 1))->code, "body.limit");
         assert_int_equal(refusal_row(REFUSAL_BODY_LIMIT)->status, 413);
 }
-
-#define TEST(name) cmocka_unit_test_teardown(name, free_arena)
 
 int main(void) {
         const struct CMUnitTest tests[] = {

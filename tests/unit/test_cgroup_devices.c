@@ -2,26 +2,17 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/sysmacros.h>
 #include <sys/wait.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "apply/cgroup_devices.h"
 #include "base/fd.h"
 #include "base/str.h"
+#include "arena.h"
 #include "cgroup_view.h"
-
-#include <cmocka.h>
 
 #define M BPF_DEVCG_ACC_MKNOD
 #define R BPF_DEVCG_ACC_READ
@@ -29,14 +20,6 @@
 #define CHAR BPF_DEVCG_DEV_CHAR
 #define BLOCK BPF_DEVCG_DEV_BLOCK
 #define ANY UINT32_MAX
-
-static struct arena arena;
-
-static int free_arena(void **state) {
-        (void)state;
-        arena_free(&arena);
-        return 0;
-}
 
 static struct plan_device_rule rule(bool allow, uint32_t type, uint32_t major, uint32_t minor, uint32_t access) {
         return (struct plan_device_rule){
@@ -113,7 +96,7 @@ static int load(const struct bpf_insn *program, size_t n) {
         attr.log_size = sizeof log;
         attr.log_level = 1;
         (void)syscall(SYS_bpf, BPF_PROG_LOAD, &attr, sizeof attr);
-        fail_msg("%s", log);
+        FAIL("%s", log);
         return -1;
 }
 
@@ -121,7 +104,6 @@ static void check(const struct plan_device_rule *rules, size_t n, size_t *ret_n)
         static const uint32_t numbers[] = { 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 136, 137, 1048575, 0x80000000, 0xfffffffe, 0xffffffff };
         struct bpf_insn *program = NULL;
         size_t n_program;
-        struct error err;
 
         assert_int_equal(cgroup_devices_program(&arena, rules, n, &program, &n_program, &err), 0);
         for (uint32_t type = BLOCK; type <= CHAR; type++)
@@ -132,7 +114,7 @@ static void check(const struct plan_device_rule *rules, size_t n, size_t *ret_n)
                                         int want = meaning(rules, n, &request), got = n_program ? run(program, n_program, &request) : 1;
 
                                         if (want != got)
-                                                fail_msg("type %u access %u %u:%u: rules say %d, program %d", type, access, numbers[i],
+                                                FAIL("type %u access %u %u:%u: rules say %d, program %d", type, access, numbers[i],
                                                         numbers[j], want, got);
                                 }
         if (n_program) {
@@ -235,7 +217,6 @@ static void very_many_rules_are_joined_or_refused(void **state) {
         enum { N = 3000 };
         struct plan_device_rule *rules = arena_array(&arena, struct plan_device_rule, N + 1002);
         struct bpf_insn *program;
-        struct error err;
         size_t n;
 
         (void)state;
@@ -284,7 +265,6 @@ static void attached_rules_are_in_force(void **state) {
         struct plan_device_rule more[16];
         char path[128];
         int fd = make_cgroup(path, sizeof path), status, r;
-        struct error err;
         double start;
         size_t n;
         pid_t pid;
@@ -318,7 +298,6 @@ static void attached_rules_are_in_force(void **state) {
 static void a_descriptor_of_something_else_is_an_error(void **state) {
         const struct plan_device_rule rules[] = { rule(true, CHAR, 1, 3, M | R | W) };
         _cleanup_close_ int fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
-        struct error err;
 
         (void)state;
         assert_true(cgroup_devices_attach(fd, rules, 1, &err) < 0);
@@ -328,13 +307,13 @@ static void a_descriptor_of_something_else_is_an_error(void **state) {
 
 int main(int argc, char **argv) {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test_teardown(the_default_rules_make_a_short_program, free_arena),
-                cmocka_unit_test_teardown(rules_that_allow_everything_need_no_program, free_arena),
-                cmocka_unit_test_teardown(the_last_rule_decides_each_access, free_arena),
-                cmocka_unit_test_teardown(random_rules_mean_what_they_say, free_arena),
-                cmocka_unit_test_teardown(very_many_rules_are_joined_or_refused, free_arena),
-                cmocka_unit_test_teardown(attached_rules_are_in_force, free_arena),
-                cmocka_unit_test_teardown(a_descriptor_of_something_else_is_an_error, free_arena),
+                TEST(the_default_rules_make_a_short_program),
+                TEST(rules_that_allow_everything_need_no_program),
+                TEST(the_last_rule_decides_each_access),
+                TEST(random_rules_mean_what_they_say),
+                TEST(very_many_rules_are_joined_or_refused),
+                TEST(attached_rules_are_in_force),
+                TEST(a_descriptor_of_something_else_is_an_error),
         };
 
         (void)argc;

@@ -122,8 +122,6 @@ static void cpu_weight_is_the_formula_for_every_number_of_shares(void **state) {
         assert_int_equal(cpu_weight(UINT64_MAX), 10000);
 }
 
-#define TEST(name) cmocka_unit_test_teardown(name, free_arena)
-
 int main(void) {
         const struct CMUnitTest tests[] = {
                 TEST(each_object_becomes_these_writes),

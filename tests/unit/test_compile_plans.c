@@ -188,8 +188,6 @@ static void features_are_what_the_tables_say(void **state) {
         assert_true(f->linux->seccomp->n_archs > 0 && f->linux->seccomp->n_actions == 9 && f->linux->seccomp->n_operators == 7);
 }
 
-#define TEST(name) cmocka_unit_test_teardown(name, free_arena)
-
 int main(void) {
         const struct CMUnitTest tests[] = {
                 TEST(each_config_becomes_this_plan_on_this_host),

@@ -198,8 +198,6 @@ static void the_callers_groups_take_the_place_of_given_ones(void **state) {
         assert_int_equal(plan->process->n_groups, 0);
 }
 
-#define TEST(name) cmocka_unit_test_teardown(name, free_arena)
-
 int main(void) {
         const struct CMUnitTest tests[] = {
                 TEST(every_capability_has_one_name_and_one_number),

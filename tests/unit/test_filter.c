@@ -2,19 +2,14 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <linux/audit.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdio.h>
 #include <time.h>
 
+#include "arena.h"
 #include "filter_machine.h"
 #include "filter_profile.h"
 #include "plan/filter_build.h"
 #include "plan/filter_verdict.h"
 #include "plan/filter_emit.h"
-
-#include <cmocka.h>
 
 #define FLAG(name) OCI_SECCOMP_FLAG_SECCOMP_FILTER_FLAG_##name
 
@@ -24,20 +19,11 @@
 #define OWN_ARCH AUDIT_ARCH_AARCH64
 #endif
 
-static struct arena arena;
-
-static int free_arena(void **state) {
-        (void)state;
-        arena_free(&arena);
-        return 0;
-}
-
 static struct filter_program build(const struct oci_seccomp *rules) {
         struct filter_program program;
-        struct error err;
 
         if (filter_build_for(&arena, rules, FILTER_X86_64, &program, &err) < 0)
-                fail_msg("%s: %s", err.where, err.text);
+                FAIL("%s: %s", err.where, err.text);
         assert_true(filter_is_sound(program.instructions, program.count));
         return program;
 }
@@ -50,7 +36,6 @@ static struct filter_run run(const struct filter_program *program, int number, u
 
 static void assert_refused(const struct oci_seccomp *rules, const char *where) {
         struct filter_program program = { NULL, 77 };
-        struct error err;
 
         assert_true(filter_build(&arena, rules, &program, &err) < 0);
         assert_int_equal(err.code, CODE_CONFIG_INVALID);
@@ -156,7 +141,6 @@ static void an_empty_profile_is_its_default(void **state) {
 }
 
 static uint64_t flags_of(const struct oci_seccomp *rules) {
-        struct error err;
         uint64_t flags;
 
         assert_int_equal(filter_flags(rules, &flags, &err), 0);
@@ -168,7 +152,6 @@ static void flags_are_the_profiles_or_the_default(void **state) {
         struct oci_seccomp_rule rule = RULE(NOTIFY, NO_ARGS, "mount");
         struct oci_seccomp profile = { .default_action = ACT(ALLOW) };
         uint64_t flags = 77;
-        struct error err;
 
         (void)state;
         assert_int_equal(flags_of(&profile), SECCOMP_FILTER_FLAG_SPEC_ALLOW);
@@ -194,7 +177,6 @@ static void jumps_reach_however_far(void **state) {
         struct oci_seccomp profile = { .default_action = ACT(ERRNO), .syscalls = rules };
         const char *name = "ioctl", *other = "read";
         struct filter_program program;
-        struct error err;
 
         (void)state;
         for (size_t i = 0; i < N; i++) {
@@ -257,7 +239,6 @@ static void what_a_filter_would_say_is_told_without_asking_the_kernel(void **sta
         static const uint64_t arguments[] = { 0, 17, 0x8011, 0x7e020000, UINT64_MAX };
         struct oci_seccomp *profile = engine_default();
         struct filter_program program;
-        struct error err;
         unsigned allowed = 0;
 
         (void)state;
@@ -307,17 +288,17 @@ static void an_engines_default_profile_is_short_and_mostly_by_number(void **stat
 
 int main(void) {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test_teardown(an_errno_belongs_to_errno_and_trace_only, free_arena),
-                cmocka_unit_test_teardown(a_listener_is_not_asked_about_its_own_hand_over, free_arena),
-                cmocka_unit_test_teardown(contradictory_rules_are_refused, free_arena),
-                cmocka_unit_test_teardown(the_first_rule_without_conditions_decides_alone, free_arena),
-                cmocka_unit_test_teardown(newer_calls_are_told_apart_from_refused_ones, free_arena),
-                cmocka_unit_test_teardown(an_empty_profile_is_its_default, free_arena),
-                cmocka_unit_test_teardown(flags_are_the_profiles_or_the_default, free_arena),
-                cmocka_unit_test_teardown(jumps_reach_however_far, free_arena),
-                cmocka_unit_test_teardown(jumps_reach_at_every_distance, free_arena),
-                cmocka_unit_test_teardown(what_a_filter_would_say_is_told_without_asking_the_kernel, free_arena),
-                cmocka_unit_test_teardown(an_engines_default_profile_is_short_and_mostly_by_number, free_arena),
+                TEST(an_errno_belongs_to_errno_and_trace_only),
+                TEST(a_listener_is_not_asked_about_its_own_hand_over),
+                TEST(contradictory_rules_are_refused),
+                TEST(the_first_rule_without_conditions_decides_alone),
+                TEST(newer_calls_are_told_apart_from_refused_ones),
+                TEST(an_empty_profile_is_its_default),
+                TEST(flags_are_the_profiles_or_the_default),
+                TEST(jumps_reach_however_far),
+                TEST(jumps_reach_at_every_distance),
+                TEST(what_a_filter_would_say_is_told_without_asking_the_kernel),
+                TEST(an_engines_default_profile_is_short_and_mostly_by_number),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

@@ -171,8 +171,6 @@ static void an_empty_word_is_nothing(void **state) {
         assert_string_equal(o.data, "size=1,mode=2");
 }
 
-#define TEST(name) cmocka_unit_test_teardown(name, free_arena)
-
 int main(void) {
         const struct CMUnitTest tests[] = {
                 TEST(every_option_of_the_specification_is_known),

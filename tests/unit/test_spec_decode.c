@@ -2,22 +2,11 @@
 #include "spec/config.h"
 #include "spec/host-policy.h"
 
-#include "tests/unit/unit.h"
+#include "arena.h"
 
 #include <errno.h>
 
-/* cmocka's FAIL() ends in a macro whose name is ours. */
-#define FAIL(...) (print_error(__VA_ARGS__), print_error("\n"), _fail(__FILE__, __LINE__))
-
-static struct arena arena;
 static struct oci_config config;
-static struct error err;
-
-static int reset(void **state) {
-        (void)state;
-        arena_free(&arena);
-        return 0;
-}
 
 static int decode(const char *text) {
         return spec_decode(&arena, &oci_config_type, "config.json", text, strlen(text), &config, &err);
@@ -323,16 +312,16 @@ static void sage_objects_refuse_what_they_do_not_know(void **state) {
 
 int main(void) {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test_teardown(what_others_let_through_is_refused, reset),
-                cmocka_unit_test_teardown(the_largest_numbers_are_exact, reset),
-                cmocka_unit_test_teardown(members_land_in_the_struct, reset),
-                cmocka_unit_test_teardown(null_means_absent, reset),
-                cmocka_unit_test_teardown(newer_versions_and_unknown_members_are_taken, reset),
-                cmocka_unit_test_teardown(nesting_is_ignored_up_to_a_limit, reset),
-                cmocka_unit_test_teardown(a_document_has_a_largest_size, reset),
-                cmocka_unit_test_teardown(a_long_variable_is_named, reset),
-                cmocka_unit_test_teardown(large_bundles_are_taken, reset),
-                cmocka_unit_test_teardown(sage_objects_refuse_what_they_do_not_know, reset),
+                TEST(what_others_let_through_is_refused),
+                TEST(the_largest_numbers_are_exact),
+                TEST(members_land_in_the_struct),
+                TEST(null_means_absent),
+                TEST(newer_versions_and_unknown_members_are_taken),
+                TEST(nesting_is_ignored_up_to_a_limit),
+                TEST(a_document_has_a_largest_size),
+                TEST(a_long_variable_is_named),
+                TEST(large_bundles_are_taken),
+                TEST(sage_objects_refuse_what_they_do_not_know),
         };
 
         return RUN_TESTS(tests);

@@ -4,19 +4,11 @@
 #include "spec/result.h"
 #include "spec/state.h"
 
-#include "tests/unit/unit.h"
+#include "arena.h"
 
 #include <errno.h>
 
-static struct arena arena;
 static struct oci_config config;
-static struct error err;
-
-static int reset(void **state) {
-        (void)state;
-        arena_free(&arena);
-        return 0;
-}
 
 static int decode(const char *text) {
         return spec_decode(&arena, &oci_config_type, "config.json", text, strlen(text), &config, &err);
@@ -144,12 +136,12 @@ static void numbers_keep_their_value(void **state) {
 
 int main(void) {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test_teardown(canonical_form_does_not_depend_on_the_source, reset),
-                cmocka_unit_test_teardown(pretty_form_has_two_spaces_a_level, reset),
-                cmocka_unit_test_teardown(maps_are_written_sorted, reset),
-                cmocka_unit_test_teardown(what_the_kernel_cannot_say_is_null, reset),
-                cmocka_unit_test_teardown(what_cannot_be_written_leaves_the_output_alone, reset),
-                cmocka_unit_test_teardown(numbers_keep_their_value, reset),
+                TEST(canonical_form_does_not_depend_on_the_source),
+                TEST(pretty_form_has_two_spaces_a_level),
+                TEST(maps_are_written_sorted),
+                TEST(what_the_kernel_cannot_say_is_null),
+                TEST(what_cannot_be_written_leaves_the_output_alone),
+                TEST(numbers_keep_their_value),
         };
 
         return RUN_TESTS(tests);
