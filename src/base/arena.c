@@ -68,7 +68,8 @@ void *arena_alloc(struct arena *arena, size_t size) {
 char *arena_strndup(struct arena *arena, const char *text, size_t n) {
         char *copy = arena_alloc_raw(arena, n + 1);
 
-        memcpy(copy, text, n);
+        if (n > 0)
+                memcpy(copy, text, n);
         copy[n] = '\0';
         return copy;
 }

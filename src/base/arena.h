@@ -18,6 +18,7 @@ struct arena {
 void *arena_alloc(struct arena *arena, size_t size);
 /* Not zeroed: for what is written in full, and for room of which only the beginning may be needed. Pages that nobody writes cost nothing. */
 void *arena_alloc_raw(struct arena *arena, size_t size);
+/* TEXT may be NULL where N is 0. */
 char *arena_strndup(struct arena *arena, const char *text, size_t n);
 char *arena_strdup(struct arena *arena, const char *text);
 __attribute__((format(printf, 2, 3)))

@@ -34,7 +34,8 @@ static void reserve(struct str *s, size_t n) {
 
 void str_add(struct str *s, const char *text, size_t n) {
         reserve(s, n);
-        memcpy(s->text + s->size, text, n);
+        if (n > 0)
+                memcpy(s->text + s->size, text, n);
         s->size += n;
         s->text[s->size] = '\0';
 }

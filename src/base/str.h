@@ -14,6 +14,7 @@ struct str {
 void str_free(struct str *s);
 #define _cleanup_str_ __attribute__((cleanup(str_free)))
 
+/* TEXT may be NULL where N is 0, as the text of an empty string is; memcpy(3) may not have it. */
 void str_add(struct str *s, const char *text, size_t n);
 void str_puts(struct str *s, const char *text);
 void str_putc(struct str *s, char c);

@@ -49,6 +49,7 @@ static void strndup_stops_at_n(void **state) {
         (void)state;
         assert_string_equal(arena_strndup(&arena, "abcdef", 3), "abc");
         assert_string_equal(arena_strndup(&arena, "abcdef", 0), "");
+        assert_string_equal(arena_strndup(&arena, NULL, 0), "");
 }
 
 static void a_product_that_overflows_is_one_that_nothing_serves(void **state) {

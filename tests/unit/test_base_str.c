@@ -27,6 +27,15 @@ static void bytes_may_be_nul(void **state) {
         assert_memory_equal(s.text, "a\0b", 4);
 }
 
+/* An empty string has no text, and memcpy(3) takes no NULL: a sanitizer sees it. */
+static void nothing_can_be_added(void **state) {
+        _cleanup_str_ struct str s = { 0 }, empty = { 0 };
+
+        (void)state;
+        str_add(&s, empty.text, empty.size);
+        assert_string_equal(s.text, "");
+}
+
 static void a_freed_string_can_be_used_again(void **state) {
         struct str s = { 0 };
 
@@ -121,6 +130,7 @@ int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(a_string_grows_and_stays_terminated),
                 cmocka_unit_test(bytes_may_be_nul),
+                cmocka_unit_test(nothing_can_be_added),
                 cmocka_unit_test(a_freed_string_can_be_used_again),
                 cmocka_unit_test(the_rest_behind_a_prefix),
                 cmocka_unit_test(unsigned_numbers_are_digits_up_to_the_maximum),
