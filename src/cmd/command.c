@@ -1,7 +1,9 @@
 #include "cmd/command.h"
 
 #include <errno.h>
+#include <unistd.h>
 
+#include "base/file.h"
 #include "base/str.h"
 
 extern const struct command command_create, command_run, command_start, command_exec, command_kill, command_delete, command_state,
@@ -46,4 +48,10 @@ int command_parse(struct invocation *invocation, const struct command *command, 
         if (ret_n)
                 *ret_n = n;
         return 0;
+}
+
+int command_print(const struct str *text, const char *what, struct error *err) {
+        int r = file_write_all(STDOUT_FILENO, text->text, text->size);
+
+        return r < 0 ? fail_errno(err, CODE_INTERNAL, -r, "", "cannot print %s", what) : 0;
 }

@@ -5,6 +5,7 @@
 
 #include "base/arena.h"
 #include "base/error.h"
+#include "base/str.h"
 #include "cmd/options.h"
 #include "spec/plan.h"
 
@@ -36,3 +37,6 @@ extern const unsigned n_commands;
 /* Parses the options of COMMAND into INTO and checks the count of operands (max < 0: any). */
 int command_parse(struct invocation *invocation, const struct command *command, int argc, char **argv, void *into, int min, int max,
                   char ***ret_operands, int *ret_n, struct error *err);
+
+/* Prints TEXT, all of it. what: "the plan", for the error. */
+int command_print(const struct str *text, const char *what, struct error *err);

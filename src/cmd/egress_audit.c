@@ -62,10 +62,10 @@ static int files_open(const char *path, struct files *f, struct error *err) {
 }
 
 static int put(struct str *out, struct error *err) {
-        int r = out->size ? file_write_all(STDOUT_FILENO, out->text, out->size) : 0;
+        int r = command_print(out, "the audit", err);
 
         str_free(out);
-        return r < 0 ? fail_errno(err, CODE_INTERNAL, -r, "", "cannot print the audit") : 0;
+        return r;
 }
 
 /* From *AT to the end. */

@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <unistd.h>
 
 #include "base/fd.h"
 #include "base/file.h"
@@ -152,6 +151,5 @@ int egress_explain(struct invocation *invocation, const char *policy, const char
                 return r;
         print(&e, &text);
         *ret_status = e.https && e.http;
-        r = file_write_all(STDOUT_FILENO, text.text, text.size);
-        return r < 0 ? fail_errno(err, CODE_INTERNAL, -r, "", "cannot print the decision") : 0;
+        return command_print(&text, "the decision", err);
 }

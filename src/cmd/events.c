@@ -121,11 +121,8 @@ static int watch(struct invocation *invocation, const char *id, struct watched *
 
 /* One line, in one write: a reader never gets half of one from us. */
 static int print(struct str *line, struct error *err) {
-        int r;
-
         str_puts(line, "}\n");
-        r = file_write_all(STDOUT_FILENO, line->text, line->size);
-        return r < 0 ? fail_errno(err, CODE_INTERNAL, -r, "", "cannot print the event") : 0;
+        return command_print(line, "the event", err);
 }
 
 /* An id has no character that JSON would have to escape (state_id_valid()). */

@@ -1,8 +1,5 @@
 #include "cmd/command.h"
 
-#include <unistd.h>
-
-#include "base/file.h"
 #include "base/str.h"
 #include "cmd/features_list.h"
 #include "libocispec/spec.h"
@@ -22,8 +19,7 @@ static int run(struct invocation *invocation, int argc, char **argv, int *ret_st
                 return r;
         str_putc(&text, '\n');
         *ret_status = 0;
-        r = file_write_all(STDOUT_FILENO, text.text, text.size);
-        return r < 0 ? fail_errno(err, CODE_INTERNAL, -r, "", "cannot print the features") : 0;
+        return command_print(&text, "the features", err);
 }
 
 const struct command command_features = { "features", "", "print what this runtime can do, as engines ask for it", run, NULL, 0, 1, OPTIONS_ANYWHERE };

@@ -1,8 +1,5 @@
 #include "cmd/bundle.h"
 
-#include <unistd.h>
-
-#include "base/file.h"
 #include "base/str.h"
 #include "cmd/plan_view.h"
 #include "libocispec/spec.h"
@@ -40,8 +37,7 @@ static int run(struct invocation *invocation, int argc, char **argv, int *ret_st
         else
                 plan_view(plan, &text);
         *ret_status = 0;
-        r = file_write_all(STDOUT_FILENO, text.text, text.size);
-        return r < 0 ? fail_errno(err, CODE_INTERNAL, -r, "", "cannot print the plan") : 0;
+        return command_print(&text, "the plan", err);
 }
 
 const struct command command_plan = {

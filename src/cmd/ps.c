@@ -137,8 +137,7 @@ static int run(struct invocation *invocation, int argc, char **argv, int *ret_st
         else if ((r = print_table(operands, &list, &out, err)) < 0)
                 return r;
         *ret_status = 0;
-        r = file_write_all(STDOUT_FILENO, out.text, out.size);
-        return r < 0 ? fail_errno(err, CODE_INTERNAL, -r, "", "cannot print the processes") : 0;
+        return command_print(&out, "the processes", err);
 }
 
 const struct command command_ps = {
