@@ -23,8 +23,8 @@
 #define MAPS "\"uidMappings\":" MAP ",\"gidMappings\":" MAP
 #define RANGE(inside, outside, size) "{\"containerID\":" #inside ",\"hostID\":" #outside ",\"size\":" #size "}"
 
-#define INVALID .code = CODE_CONFIG_INVALID
-#define UNSUPPORTED .code = CODE_CAPABILITY_UNSUPPORTED
+#define AS_INVALID .code = CODE_CONFIG_INVALID
+#define AS_UNSUPPORTED .code = CODE_CAPABILITY_UNSUPPORTED
 
 /* A config that is refused: by which field, and with which words. */
 struct refusal {

@@ -5,20 +5,20 @@
 
 /* clang-format off */
 static const struct refusal refused[] = {
-        { "a device without a number", DEVICE("\"type\":\"c\",\"minor\":1"), "linux.devices[0].major", "required", INVALID },
-        { "a device without the other", DEVICE("\"type\":\"b\",\"major\":1"), "linux.devices[0].minor", "required", INVALID },
+        { "a device without a number", DEVICE("\"type\":\"c\",\"minor\":1"), "linux.devices[0].major", "required", AS_INVALID },
+        { "a device without the other", DEVICE("\"type\":\"b\",\"major\":1"), "linux.devices[0].minor", "required", AS_INVALID },
         { "a major number of 13 bits", DEVICE("\"type\":\"u\",\"major\":4096,\"minor\":0"),
-          "linux.devices[0].major", "0 to 4095, found 4096", INVALID },
-        { "a minor number below 0", DEVICE("\"type\":\"c\",\"major\":1,\"minor\":-1"), "linux.devices[0].minor", "found -1", INVALID },
-        { "a mode of 13 bits", DEVICE("\"type\":\"p\",\"fileMode\":65536"), "linux.devices[0].fileMode", "found 65536", INVALID },
+          "linux.devices[0].major", "0 to 4095, found 4096", AS_INVALID },
+        { "a minor number below 0", DEVICE("\"type\":\"c\",\"major\":1,\"minor\":-1"), "linux.devices[0].minor", "found -1", AS_INVALID },
+        { "a mode of 13 bits", DEVICE("\"type\":\"p\",\"fileMode\":65536"), "linux.devices[0].fileMode", "found 65536", AS_INVALID },
         { "two devices of one name",
           LINUX("\"devices\":[{\"path\":\"/dev/x\",\"type\":\"c\",\"major\":1,\"minor\":1},{\"path\":\"/dev/y\","
           "\"type\":\"p\"}," "{\"path\":\"/dev/x\",\"type\":\"c\",\"major\":1,\"minor\":2}]"),
-          "linux.devices[2].path", "another device in linux.devices[0]", INVALID },
+          "linux.devices[2].path", "another device in linux.devices[0]", AS_INVALID },
         { "a rule without access", RESOURCES("\"devices\":[{\"allow\":true}]"),
-          "linux.resources.devices[0].access", "one or more of", INVALID },
+          "linux.resources.devices[0].access", "one or more of", AS_INVALID },
         { "a rule for a number below -1", RESOURCES("\"devices\":[{\"allow\":true,\"access\":\"r\",\"type\":\"c\",\"major\":-2}]"),
-          "linux.resources.devices[0].major", "found -2", INVALID },
+          "linux.resources.devices[0].major", "found -2", AS_INVALID },
 };
 /* clang-format on */
 

@@ -8,26 +8,26 @@
 
 /* clang-format off */
 static const struct refusal refused[] = {
-        { "maps without a namespace", LINUX(MAPS), "linux.uidMappings", "\"user\" namespace", INVALID },
-        { "a namespace without maps", USERNS("\"sysctl\":{}"), "linux.uidMappings", "at least one range", INVALID },
-        { "users without groups", USERNS("\"uidMappings\":" MAP), "linux.gidMappings", "at least one range", INVALID },
-        { "an id shared inside", UIDS(RANGE(0, 100, 10) "," RANGE(9, 200, 1)), "linux.uidMappings", "share the containerID 9", INVALID },
-        { "an id shared outside", UIDS(RANGE(50, 100, 10) "," RANGE(0, 109, 50)), "linux.uidMappings", "share the hostID 109", INVALID },
-        { "a range beyond the last id", USERNS(HUGE_UID), "linux.uidMappings[0].size", "found 4294967295", INVALID },
+        { "maps without a namespace", LINUX(MAPS), "linux.uidMappings", "\"user\" namespace", AS_INVALID },
+        { "a namespace without maps", USERNS("\"sysctl\":{}"), "linux.uidMappings", "at least one range", AS_INVALID },
+        { "users without groups", USERNS("\"uidMappings\":" MAP), "linux.gidMappings", "at least one range", AS_INVALID },
+        { "an id shared inside", UIDS(RANGE(0, 100, 10) "," RANGE(9, 200, 1)), "linux.uidMappings", "share the containerID 9", AS_INVALID },
+        { "an id shared outside", UIDS(RANGE(50, 100, 10) "," RANGE(0, 109, 50)), "linux.uidMappings", "share the hostID 109", AS_INVALID },
+        { "a range beyond the last id", USERNS(HUGE_UID), "linux.uidMappings[0].size", "found 4294967295", AS_INVALID },
         { "a user without a map", ALL(",\"user\":{\"uid\":65536,\"gid\":0}", "", "," MAPS, ",{\"type\":\"user\"}"),
-          "process.user.uid", "65536 is not in", INVALID },
+          "process.user.uid", "65536 is not in", AS_INVALID },
         { "a group without a map", ALL(",\"user\":{\"uid\":0,\"gid\":65536}", "", "," MAPS, ",{\"type\":\"user\"}"),
-          "process.user.gid", "65536 is not in", INVALID },
+          "process.user.gid", "65536 is not in", AS_INVALID },
         { "groups without a map", ALL(",\"user\":{\"uid\":0,\"gid\":0,\"additionalGids\":[1,70000]}", "", "," MAPS, ",{\"type\":\"user\"}"),
-          "process.user.additionalGids[1]", "70000 is not in", INVALID },
+          "process.user.additionalGids[1]", "70000 is not in", AS_INVALID },
         { "groups that an own map forbids",
           ALL(",\"user\":{\"uid\":0,\"gid\":0,\"additionalGids\":[0]}", "", ",\"uidMappings\":[" RANGE(0, 1000, 1) "],"
           "\"gidMappings\":[" RANGE(0, 1000, 1) "]", ",{\"type\":\"user\"}"),
-          "process.user.additionalGids", "/etc/subgid", UNSUPPORTED, &user_host },
+          "process.user.additionalGids", "/etc/subgid", AS_UNSUPPORTED, &user_host },
         { "devpts' group without a map",
           ALL("", ",\"mounts\":[{\"destination\":\"/dev/pts\",\"type\":\"devpts\",\"options\":[\"newinstance\",\"gid=5\"]}]", ","
           "\"uidMappings\":[" RANGE(0, 1000, 1) "],\"gidMappings\":[" RANGE(0, 1000, 1) "]", ",{\"type\":\"user\"}"),
-          "mounts[0].options[1]", "gid=5: this id is not in linux.gidMappings", INVALID, &user_host },
+          "mounts[0].options[1]", "gid=5: this id is not in linux.gidMappings", AS_INVALID, &user_host },
 };
 /* clang-format on */
 
