@@ -50,14 +50,21 @@ static void run(struct connection *c) {
                 loop_later(&c->broker->loop, &c->task);
 }
 
-/* The one place where a connection's memory is given back: events that were under way have been delivered by now. */
 static void task_run(struct task *task) {
         struct connection *c = container_of(task, struct connection, task);
 
-        if (c->state == CONNECTION_CLOSED)
-                free(c);
-        else
+        if (c->state != CONNECTION_CLOSED)
                 run(c);
+}
+
+/* The one place where a connection's memory is given back: events that were under way have been delivered by now. */
+static void end_run(struct task *task) {
+        struct connection *c = container_of(task, struct connection, end);
+
+        if (c->task.queued)
+                loop_last(&c->broker->loop, &c->end); /* its deadline came behind its turn */
+        else
+                free(c);
 }
 
 static void client_ready(struct source *source, uint32_t events) {
@@ -92,6 +99,7 @@ int connection_open(struct broker *broker, int fd) {
                 return -ENOMEM;
         }
         c->task.run = task_run;
+        c->end.run = end_run;
         c->deadline.passed = deadline_passed;
         c->broker = broker;
         c->id = ++broker->n_accepted;
@@ -143,6 +151,7 @@ void connection_dialed(struct connection *c, struct dialer_answer *answer) {
         }
         c->origin.fd = answer->fd;
         c->origin.local = c->broker->policy->proxy_tls;
+        c->origin.shared = true; /* the dialer closes its own by and by */
         if (side_watch(&c->origin, &c->broker->loop) < 0) {
                 connection_refuse(c, REFUSAL_DIALER_BUSY);
                 return;
@@ -235,6 +244,6 @@ enum step connection_finish(struct connection *c, enum refusal refusal) {
         request_free(c);
         c->state = CONNECTION_CLOSED;
         broker_give_slot(c->broker, c->tag);
-        loop_later(&c->broker->loop, &c->task);
+        loop_last(&c->broker->loop, &c->end);
         return STEP_OVER;
 }

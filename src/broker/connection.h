@@ -36,7 +36,7 @@ enum step {
 };
 
 struct connection {
-        struct task task;
+        struct task task, end; /* end: to be freed */
         struct deadline deadline;
         struct broker *broker;
         enum connection_state state;

@@ -52,6 +52,8 @@ static int outcome(int fd) {
 
         if (poll(&p, 1, 0) < 1)
                 return -EAGAIN;
+        if (p.revents == POLLOUT)
+                return 0;
         if (getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &size) < 0)
                 return -errno;
         return -error;

@@ -84,27 +84,6 @@ static void cancel(struct loop *loop, uint32_t tag) {
                 }
 }
 
-static void read_requests(struct loop *loop) {
-        struct dialer_request request;
-        struct dial *d;
-
-        while ((d = free_dial())) {
-                ssize_t n = recv(loop->process->socket, &request, sizeof request, MSG_DONTWAIT);
-
-                if (n < 0)
-                        return;
-                /* Closed by the front, or no message of its kind: whoever speaks there now, is not our front any more. */
-                if (n != sizeof request || (request.verb != DIALER_CONNECT && request.verb != DIALER_CANCEL)) {
-                        process_signal(loop->process->front, SIGKILL);
-                        end(loop);
-                }
-                if (request.verb == DIALER_CONNECT)
-                        begin(loop, d, &request);
-                else
-                        cancel(loop, request.tag);
-        }
-}
-
 /* 0, or a negative errno when it did not fit. */
 static int send_answer(struct loop *loop, const struct dialer_answer *answer) {
         struct iovec data = { (void *)answer, sizeof *answer };
@@ -123,18 +102,45 @@ static int send_answer(struct loop *loop, const struct dialer_answer *answer) {
         return sendmsg(loop->process->socket, &message, MSG_NOSIGNAL | MSG_DONTWAIT) < 0 ? -errno : 0;
 }
 
+/* If D is done, and the front takes it. */
+static void answer(struct loop *loop, struct dial *d) {
+        if (d->state != DIAL_DONE || loop->unsent)
+                return;
+        if (send_answer(loop, &d->answer) < 0)
+                loop->unsent = true;
+        else
+                release(d);
+}
+
 static void send_answers(struct loop *loop) {
         loop->unsent = false;
-        for (size_t i = 0; i < loop->n && !loop->unsent; i++) {
-                if (dials[i].state != DIAL_DONE)
-                        continue;
-                if (send_answer(loop, &dials[i].answer) < 0)
-                        loop->unsent = true;
-                else
-                        release(&dials[i]);
-        }
+        for (size_t i = 0; i < loop->n; i++)
+                answer(loop, &dials[i]);
         while (loop->n > 0 && dials[loop->n - 1].state == DIAL_NONE)
                 loop->n--;
+}
+
+static void read_requests(struct loop *loop) {
+        struct dialer_request request;
+        struct dial *d;
+
+        while ((d = free_dial())) {
+                ssize_t n = recv(loop->process->socket, &request, sizeof request, MSG_DONTWAIT);
+
+                if (n < 0)
+                        return;
+                /* Closed by the front, or no message of its kind: whoever speaks there now, is not our front any more. */
+                if (n != sizeof request || (request.verb != DIALER_CONNECT && request.verb != DIALER_CANCEL)) {
+                        process_signal(loop->process->front, SIGKILL);
+                        end(loop);
+                }
+                if (request.verb == DIALER_CANCEL) {
+                        cancel(loop, request.tag);
+                        continue;
+                }
+                begin(loop, d, &request);
+                answer(loop, d);
+        }
 }
 
 /* ---- helpers --------------------------------------------------------------------------------------------------------- */

@@ -58,7 +58,7 @@ static enum refusal head_is_complete(struct connection *c) {
         }
         r->answered = true;
         http_body_begin(&r->body, r->answer.framing, r->answer.length);
-        r->whole = r->body.status == HTTP_DONE;
+        r->whole = c->client.ends = r->body.status == HTTP_DONE;
         return REFUSAL_NONE;
 }
 
@@ -78,9 +78,10 @@ static enum refusal take_head(struct connection *c, const char *data, size_t n, 
 static enum refusal take_body(struct connection *c, const char *data, size_t n, size_t *ret_used) {
         struct request *r = c->request;
         enum http_status status = http_body_feed(&r->body, data, n, ret_used);
-        enum refusal refusal = *ret_used ? send_down(c, data, *ret_used) : REFUSAL_NONE;
+        enum refusal refusal;
 
-        r->whole = status == HTTP_DONE;
+        r->whole = c->client.ends = status == HTTP_DONE;
+        refusal = *ret_used ? send_down(c, data, *ret_used) : REFUSAL_NONE;
         return status == HTTP_REFUSED ? r->body.refusal : refusal;
 }
 

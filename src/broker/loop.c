@@ -42,6 +42,11 @@ void loop_later(struct loop *loop, struct task *task) {
         loop->last = &task->next;
 }
 
+void loop_last(struct loop *loop, struct task *task) {
+        task->next = loop->ended;
+        loop->ended = task;
+}
+
 /* Between any two things that happen, so that a deadline is late by the length of one of them at most. */
 static void look_at_clock(struct loop *loop) {
         struct deadline *first;
@@ -77,6 +82,12 @@ static void run_tasks(struct loop *loop) {
                 task->queued = false;
                 task->run(task);
                 look_at_clock(loop);
+        }
+        task = loop->ended;
+        loop->ended = NULL;
+        for (; task; task = next) {
+                next = task->next;
+                task->run(task);
         }
 }
 

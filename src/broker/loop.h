@@ -24,6 +24,7 @@ struct loop {
         uint64_t now_us; /* CLOCK_MONOTONIC, as of the last thing that happened */
         struct deadlines deadlines;
         struct task *first, **last;
+        struct task *ended; /* run behind all others */
         bool stopped;
 };
 
@@ -35,6 +36,9 @@ int loop_add(const struct loop *loop, int fd, uint32_t events, struct source *so
 int loop_change(const struct loop *loop, int fd, uint32_t events, struct source *source);
 
 void loop_later(struct loop *loop, struct task *task);
+
+/* TASK runs behind all others of this turn, when no event that was under way is left: the place to give memory back. */
+void loop_last(struct loop *loop, struct task *task);
 
 /* Until stopped is set. */
 int loop_run(struct loop *loop, struct error *err);

@@ -55,8 +55,9 @@ void side_close(struct side *side, bool reset) {
 
         if (side->fd < 0)
                 return;
-        /* Closing would do, were this the last descriptor of the socket; but the dialer may not have closed its own yet (epoll(7), Q6). */
-        (void)epoll_ctl(side->epoll, EPOLL_CTL_DEL, side->fd, NULL);
+        /* Closing the last descriptor of a socket does it (epoll(7), Q6). */
+        if (side->shared)
+                (void)epoll_ctl(side->epoll, EPOLL_CTL_DEL, side->fd, NULL);
         if (reset)
                 (void)setsockopt(side->fd, SOL_SOCKET, SO_LINGER, &linger, sizeof linger);
         close_fd(&side->fd);
@@ -106,10 +107,12 @@ ssize_t flow_read(struct flow *flow, struct side *from, char *buffer, size_t n) 
 
 /* How many of the N bytes have gone: less than N when TO takes no more now, or a negative errno. */
 static ssize_t send_some(struct side *to, const char *data, size_t n) {
+        /* tcp_send_fin() of the kernel: what still waits for more takes the end along, so the peer is sent, and woken by, one segment. */
+        int flags = MSG_NOSIGNAL | MSG_DONTWAIT | (to->ends ? MSG_MORE : 0);
         size_t sent = 0;
 
         while (sent < n && to->writable) {
-                ssize_t r = send(to->fd, data + sent, n - sent, MSG_NOSIGNAL | MSG_DONTWAIT);
+                ssize_t r = send(to->fd, data + sent, n - sent, flags);
 
                 if (r >= 0)
                         sent += (size_t)r;

@@ -19,6 +19,8 @@
 struct side {
         struct source source;
         int fd, epoll;
+        bool shared; /* another process may hold the socket for a moment longer than we do */
+        bool ends;   /* the next send is the last, and closing follows it */
         bool readable, writable;
         bool watches_output; /* since it was full for the first time; most never are */
         bool hung_up;        /* what is read may be the last: read until it says so */

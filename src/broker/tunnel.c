@@ -69,7 +69,7 @@ static enum step begin_tunnel(struct connection *c) {
                 return connection_finish(c, REFUSAL_ORIGIN_RESET);
         request_free(c);
         connection_enter(c, CONNECTION_TUNNEL);
-        return STEP_AGAIN;
+        return c->client.readable || c->origin.readable ? STEP_AGAIN : STEP_WAIT;
 }
 
 static enum step begin_again(struct connection *c) {

@@ -39,6 +39,15 @@ def test_a_request_goes_out_written_anew():
         assert line["received_bytes"] == len(OK) and line["sent_bytes"] == 0 and "code" not in line, line
 
 
+def test_an_answer_and_its_end_are_one_segment():
+    """So the client is woken once. Behind what answers its SYN and its request there is one more (linux/tcp.h, tcpi_segs_in)."""
+    with Origin(answering(OK)) as origin, Broker(policy(origin)) as broker, broker.connect() as client:
+        client.sendall(get(origin).encode())
+        assert read_all(client).endswith(b"hello")
+        (segments,) = struct.unpack_from("=I", client.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 144), 140)
+        assert segments <= 3, segments
+
+
 def test_curl_fetches_by_name():
     with Origin(answering(OK)) as origin, Broker(policy(origin)) as broker:
         said = subprocess.run(["curl", "-sS", "-m", "5", "-x", "http://%s:%d" % broker.addresses[0], f"http://local.test:{origin.port}/"],

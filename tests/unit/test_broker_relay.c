@@ -55,6 +55,7 @@ static void a_closed_side_is_out_of_the_loop_whoever_else_has_its_socket(void **
         int other = fcntl(p->side.fd, F_DUPFD_CLOEXEC, 3);
 
         assert_true(other >= 0);
+        p->side.shared = true;
         side_close(&p->side, true);
         assert_int_equal(p->side.fd, -1);
         assert_int_equal(write(p->peer, "x", 1), 1);
