@@ -5,6 +5,7 @@ import shutil
 import subprocess
 import threading
 
+import gnutls
 from world import *
 
 
@@ -89,6 +90,103 @@ def test_a_gnutls_server():
     finally:
         server.kill()
         server.wait()
+
+
+def openssl_serves(s, again):
+    certificate, key = make_certificate()
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificate, key)
+    if again:
+        context.set_ecdh_curve("secp521r1")
+    return context.wrap_socket(s, server_side=True, suppress_ragged_eofs=False)
+
+
+def gnutls_serves(s, again):
+    return gnutls.Session(s, *make_certificate(), priority=gnutls.ASKS_AGAIN if again else "NORMAL")
+
+
+def openssl_asks(s):
+    return ssl.create_default_context(cafile=make_certificate()[0]).wrap_socket(s, server_hostname="local.test", suppress_ragged_eofs=False)
+
+
+def gnutls_asks(s):
+    return gnutls.Session(s, ca=make_certificate()[0], name="local.test")
+
+
+def end_tls(s):
+    """close_notify, and no more."""
+    if isinstance(s, gnutls.Session):
+        s.end()
+        return
+    s.setblocking(False)
+    try:
+        s.unwrap()
+    except ssl.SSLWantReadError:
+        s.setblocking(True)
+
+
+def read_to_close_notify(s):
+    try:
+        return s.recv(1)
+    except ssl.SSLZeroReturnError: # how Python says it where our own was sent before
+        return b""
+
+
+def test_openssl_and_gnutls_on_either_side_with_one_hello_and_with_two():
+    make_certificate() # before two threads do
+    data = os.urandom(100000)
+    hellos = {}
+    for ask in (openssl_asks, gnutls_asks):
+        for serve in (openssl_serves, gnutls_serves):
+            for again in (False, True):
+
+                def handler(s, serve=serve, again=again):
+                    with serve(s, again) as tls:
+                        seen = read_exactly(tls, len(data))
+                        tls.sendall(seen[::-1])
+                        end_tls(tls)
+                        return seen == data, read_to_close_notify(tls)
+
+                with Origin(handler) as origin, Broker(policy(origin)) as broker:
+                    with ask(broker.tunnel(origin.port, "local.test")) as tls:
+                        tls.sendall(data)
+                        assert read_exactly(tls, len(data)) == data[::-1]
+                        assert tls.recv(1) == b"", "close_notify is an end in order"
+                        end_tls(tls)
+                        assert origin.result() == (True, b""), origin.result()
+                    line = broker.audit()
+                    assert line["verdict"] == "allowed" and line["host"] == "local.test" and "code" not in line, (ask, serve, again, line)
+                    hellos[ask, serve, again] = line["sent_bytes"]
+    # Where there were two, they can be told by what was sent.
+    for ask in (openssl_asks, gnutls_asks):
+        for serve in (openssl_serves, gnutls_serves):
+            assert hellos[ask, serve, True] > hellos[ask, serve, False] + 200, hellos
+
+
+def test_both_refuse_a_server_of_another_name_through_the_tunnel():
+    """Verification is the client's, and the broker is not in its way."""
+    make_certificate()
+    for serve in (openssl_serves, gnutls_serves):
+        for ask in (
+            lambda s: gnutls.Session(s, ca=make_certificate()[0], name="sub.wild.test"),
+            lambda s: ssl.create_default_context(cafile=make_certificate()[0]).wrap_socket(s, server_hostname="sub.wild.test"),
+        ):
+            with Origin(lambda s, serve=serve: swallow(serve, s, False)) as origin, Broker(policy(origin)) as broker:
+                try:
+                    ask(broker.tunnel(origin.port, "sub.wild.test")).__exit__(None, None, None)
+                    raise AssertionError("it was accepted")
+                except (ssl.SSLCertVerificationError, gnutls.Failure):
+                    pass
+
+
+def test_a_gnutls_hello_for_another_host_is_refused():
+    with Origin(hello_is_read) as origin, Broker(policy(origin)) as broker:
+        try:
+            gnutls.Session(broker.tunnel(origin.port, "local.test"), ca=make_certificate()[0], name="other.test")
+            raise AssertionError("a handshake")
+        except gnutls.Failure as failure:
+            assert failure.code == -12, failure # GNUTLS_E_FATAL_ALERT_RECEIVED
+        assert broker.audit()["code"] == "tls.sni_mismatch" and origin.result() == b""
 
 
 def pour(source, sink):

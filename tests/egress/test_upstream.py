@@ -1,7 +1,9 @@
 """Mode proxy: CONNECT to the checked address, through http:// and https:// upstreams."""
 
+import select
 import ssl
 
+import gnutls
 from dialing import *
 from world import Broker, read_head
 
@@ -285,6 +287,101 @@ def test_a_tls_program_holds_its_two_sockets_and_nothing_else():
             assert all(link.startswith("socket:") or link == "/dev/null" for link in links) and len(links) in (3, 5), links
 
 
+# ---- by another library ----------------------------------------------------------------------------------------------------
+
+
+def speaking_gnutls(certificate, handler, priority="NORMAL", names=None):
+    def handle(s):
+        with gnutls.Session(s, f"{certificate}.pem", f"{certificate}.key", priority=priority) as tls:
+            if names is not None:
+                names.append(tls.server_name())
+            result = handler(tls)
+            tls.end()
+            while tls.recv(1000):
+                pass
+            return result
+
+    return handle
+
+
+def test_an_upstream_of_gnutls():
+    """Of TLS 1.3, of 1.3 with a second hello, and of 1.2."""
+    for priority in ("NORMAL", gnutls.ASKS_AGAIN, "NORMAL:-VERS-ALL:+VERS-TLS1.2"):
+        for host, name in (("proxy.test", "proxy.test"), ("127.0.0.1", None)):
+            names = []
+            with authority(), NameServer({"proxy.test": {A: ["127.0.0.1"]}}), \
+                    Server(speaking_gnutls("good", upstream(), priority, names)) as proxy, \
+                    Probe(through(f"https://{host}:{proxy.port}", PUBLIC)) as probe:  # fmt: skip
+                assert probe.connect(f"{PUBLIC}:443") == ("ok", PUBLIC, "1", ""), priority
+                assert probe.ask("talk hello") == "heard hello(end)" and names == [name], (priority, names)
+
+
+def test_certificates_of_gnutls_are_verified_as_well():
+    cases = (
+        ("other", "NORMAL", "proxy.certificate", "hostname mismatch"), ("late", "NORMAL", "proxy.certificate", "expired"),
+        ("rogue", "NORMAL", "proxy.certificate", "self-signed"), ("good", "NORMAL:-VERS-ALL:+VERS-TLS1.1:%COMPAT", "proxy.tls", ""),
+    )  # fmt: skip
+    with authority(), NameServer({"proxy.test": {A: ["127.0.0.1"]}}):
+        for certificate, priority, code, tells in cases:
+            with Server(speaking_gnutls(certificate, upstream(), priority)) as proxy, \
+                    Probe(through(f"https://proxy.test:{proxy.port}", PUBLIC)) as probe:  # fmt: skip
+                said = probe.connect(f"{PUBLIC}:443")
+                assert said[0] == code and tells in said[3], (certificate, said)
+
+
+def test_bulk_through_an_upstream_of_gnutls_and_an_end_without_its_close_notify():
+    def whole(tls):
+        read_head(tls)
+        tls.sendall(b"HTTP/1.1 200 OK\r\n\r\n" + b"x" * 3000000)
+
+    def cut_off(tls):
+        whole(tls)
+        time.sleep(0.2)
+        raw = socket.socket(fileno=tls.detach())
+        raw.shutdown(socket.SHUT_RDWR)
+        raw.close()
+
+    for then, code in ((whole, None), (cut_off, "origin.reset")):
+        with authority(), Server(speaking_gnutls("good", upstream(then=then))) as proxy, \
+                Broker(through(f"https://127.0.0.1:{proxy.port}", PUBLIC, allowed_schemes=["http"])) as broker, broker.connect() as s:  # fmt: skip
+            s.sendall(f"GET http://{PUBLIC}/ HTTP/1.1\r\nHost: {PUBLIC}\r\n\r\n".encode())
+            data = bytearray()
+            try:
+                while chunk := s.recv(1 << 16):
+                    data += chunk
+                assert code is None, "an end in order"
+            except ConnectionResetError:
+                assert code, "a reset"
+            assert data.count(b"x") == 3000000 and broker.audit().get("code") == code, (len(data), broker.audit())
+
+
+def test_gnutls_serv_as_an_upstream():
+    """It is no proxy: it says back what it hears, which is no answer to CONNECT, but a handshake it has had."""
+    with authority(), socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    server = subprocess.Popen(
+        ["gnutls-serv", "--echo", "--x509certfile", "good.pem", "--x509keyfile", "good.key", "-p", str(port), "--quiet"],
+        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+    )  # fmt: skip
+    try:
+        wait_for(lambda: accepts(port), "gnutls-serv")
+        with authority(), NameServer({"proxy.test": {A: ["127.0.0.1"]}, "proxy.corp.test": {A: ["127.0.0.1"]}}):
+            for host, code in (("proxy.test", "proxy.answer"), ("proxy.corp.test", "proxy.certificate")):
+                with Probe(through(f"https://{host}:{port}", PUBLIC)) as probe:
+                    assert probe.code(f"{PUBLIC}:443") == code, host
+    finally:
+        server.kill()
+        server.wait()
+
+
+def accepts(port):
+    try:
+        socket.create_connection(("127.0.0.1", port)).close()
+        return True
+    except OSError:
+        return False
+
+
 # ---- and the whole broker ----------------------------------------------------------------------------------------------
 
 
@@ -306,6 +403,35 @@ def test_a_client_gets_through_both_kinds_of_upstream():
                 asked, got = proxy.results[0]
                 assert asked.startswith(f"CONNECT {PUBLIC}:80 ") and got.startswith("GET /x HTTP/1.1\r\n"), (asked, got)
                 assert broker.audit()["address"] == PUBLIC
+
+
+def test_tls_through_a_tls_upstream_both_by_gnutls():
+    """The client's TLS, to a server of GnuTLS, inside of the broker's, to a proxy of GnuTLS that connects to it."""
+
+    def origin_serves(s):
+        with gnutls.Session(s, "good.pem", "good.key") as tls:
+            tls.sendall(b"from within")
+            tls.end()
+
+    def proxy_serves(tls):
+        """In one thread; what a record holds is read at once, so none waits unseen."""
+        with socket.create_connection(("127.0.0.1", origin.port)) as behind:
+            while True:
+                for ready in select.select([tls.socket, behind], [], [], PATIENCE)[0]:
+                    source, sink = (behind, tls) if ready is behind else (tls, behind)
+                    chunk = source.recv(1 << 14)
+                    if not chunk:
+                        return
+                    sink.sendall(chunk)
+
+    with authority() as _, NameServer({"proxy.test": {A: [PUBLIC]}}), Server(origin_serves) as origin, \
+            Server(speaking_gnutls("good", upstream(then=proxy_serves))) as proxy, \
+            Broker(through(f"https://127.0.0.1:{proxy.port}", "proxy.test", allowed_schemes=["https"])) as broker, \
+            broker.tunnel(443, "proxy.test") as s, gnutls.Session(s, ca="ca.pem", name="proxy.test") as client:  # fmt: skip
+        data = b""
+        while chunk := client.recv(1000):
+            data += chunk
+        assert data == b"from within", data
 
 
 def test_a_client_sees_nothing_of_what_an_upstream_says():
