@@ -2,6 +2,7 @@
 #include "broker/address.h"
 
 #include <arpa/inet.h>
+#include <stdio.h>
 #include <string.h>
 
 #define GLOBAL .verdict = ADDRESS_GLOBAL
@@ -186,4 +187,15 @@ struct address_text address_print(const struct address *a) {
 
         inet_ntop(a->v6 ? AF_INET6 : AF_INET, a->bytes, text.text, sizeof text.text);
         return text;
+}
+
+struct address_reason address_explain(const struct address_class *class) {
+        struct address_text inside = address_print(&class->embedded);
+        struct address_reason reason;
+
+        if (class->has_embedded)
+                snprintf(reason.text, sizeof reason.text, "%s (%s inside)", class->name, inside.text);
+        else
+                snprintf(reason.text, sizeof reason.text, "%s", class->name ? class->name : "");
+        return reason;
 }

@@ -59,6 +59,10 @@ bool address_equal(const struct address *a, const struct address *b);
 /* host may be NULL. */
 struct address_class address_classify(const struct address *a, const struct address_host *host);
 
+/* The class's name, and the IPv4 address inside where there is one: "loopback (127.0.0.1 inside)". */
+struct address_reason { char text[80]; };
+struct address_reason address_explain(const struct address_class *class);
+
 /* The canonical text (RFC 5952), without brackets. */
 struct address_text { char text[46]; };
 struct address_text address_print(const struct address *a);

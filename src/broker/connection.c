@@ -221,6 +221,10 @@ void connection_audit(struct connection *c, enum refusal refusal) {
                 line.port = c->authority.port;
                 line.has |= SAGE_AUDIT_HAS_PORT;
         }
+        if (refusal == REFUSAL_BODY_LIMIT) {
+                line.announced_bytes = c->request->head.content_length;
+                line.has |= SAGE_AUDIT_HAS_ANNOUNCED_BYTES;
+        }
         if (c->has_address) {
                 address = address_print(&c->address);
                 line.address = address.text;

@@ -101,7 +101,7 @@ static void vet_and_connect(struct dialing *dialing, struct dial *d, uint64_t no
         d->answer.has_address = d->addresses.n > 0;
         d->answer.address = vetting.refusal ? vetting.address : d->addresses.list[0];
         if (vetting.refusal)
-                refuse(dialing, d, vetting.refusal, "%s", vetting.name ? vetting.name : "");
+                refuse(dialing, d, vetting.refusal, "%s", address_explain(&vetting.class).text);
         else
                 begin_connect(dialing, d, now_ns);
 }

@@ -306,6 +306,8 @@ enum refusal policy_decide(const struct policy *policy, const struct authority *
 enum refusal policy_decide_address(const struct policy *policy, enum host_kind kind, const struct address_class *class) {
         if (class->verdict == ADDRESS_GLOBAL || (class->verdict == ADDRESS_PRIVATE && !policy->deny_private))
                 return REFUSAL_NONE;
+        if (class->verdict == ADDRESS_NEVER)
+                return kind == HOST_ADDRESS ? REFUSAL_POLICY_ADDRESS_NEVER : REFUSAL_NON_GLOBAL_NEVER;
         if (kind == HOST_ADDRESS)
                 return REFUSAL_POLICY_ADDRESS;
         return class->fake_ip ? REFUSAL_FAKE_IP : REFUSAL_NON_GLOBAL;

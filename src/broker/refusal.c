@@ -49,9 +49,12 @@ static const struct refusal_row rows[REFUSAL_COUNT] = {
         [REFUSAL_POLICY_HOST] = { "policy.host", 403, "the host is not among allowed_hosts" },
         [REFUSAL_POLICY_PORT] = { "policy.port", 403, "the port is not among allowed_ports" },
         [REFUSAL_POLICY_SCHEME] = { "policy.scheme", 403, "plain http needs \"http\" among allowed_schemes, CONNECT needs \"https\"" },
-        [REFUSAL_POLICY_ADDRESS] = { "policy.address", 403,
-                "the address is not public, which only deny_private_networks=false permits for some" },
+        [REFUSAL_POLICY_ADDRESS] = { "policy.address", 403, "the address is not public" },
+        [REFUSAL_POLICY_ADDRESS_NEVER] = { "policy.address", 403,
+                "the address is none that a connection may go to, whatever a policy says" },
         [REFUSAL_NON_GLOBAL] = { "dns.non_global_answer", 403, "the name leads to an address that is not public" },
+        [REFUSAL_NON_GLOBAL_NEVER] = { "dns.non_global_answer", 403,
+                "the name leads to an address that no connection may go to, whatever a policy says" },
         [REFUSAL_FAKE_IP] = { "dns.fake_ip", 403, "the name leads to an address that a local proxy program made up (fake-IP DNS)" },
         [REFUSAL_BODY_LIMIT] = { "body.limit", 413, "the body is longer than max_request_body_bytes" },
         [REFUSAL_POLICY_UPSTREAM] = { "policy.upstream", 403, "the upstream proxy itself is no destination" },
@@ -127,34 +130,24 @@ enum refusal_kind refusal_kind(enum refusal refusal) {
         return REFUSAL_KIND_FAILED;
 }
 
-/* Sorted, for reading. Of several codes with one member any may be the reason to change it. */
-static const struct {
-        const char *code, *member;
-} members[] = {
-        { "body.limit", "max_request_body_bytes" },
-        { "dns.fake_ip", "deny_private_networks" },
-        { "dns.non_global_answer", "deny_private_networks" },
-        { "limit.connections", "max_connections" },
-        { "limit.request_bytes", "max_request_body_bytes" },
-        { "limit.response_bytes", "max_response_bytes" },
-        { "limit.wall_time", "max_wall_time_seconds" },
-        { "policy.address", "deny_private_networks" },
-        { "policy.host", "allowed_hosts" },
-        { "policy.mode", "mode" },
-        { "policy.port", "allowed_ports" },
-        { "policy.scheme", "allowed_schemes" },
-        { "tls.ech", "allow_ech" },
+static const char *const members[REFUSAL_COUNT] = {
+        [REFUSAL_TLS_ECH] = "allow_ech",
+        [REFUSAL_POLICY_MODE] = "mode",
+        [REFUSAL_POLICY_HOST] = "allowed_hosts",
+        [REFUSAL_POLICY_PORT] = "allowed_ports",
+        [REFUSAL_POLICY_SCHEME] = "allowed_schemes",
+        [REFUSAL_POLICY_ADDRESS] = "deny_private_networks",
+        [REFUSAL_NON_GLOBAL] = "deny_private_networks",
+        [REFUSAL_FAKE_IP] = "deny_private_networks",
+        [REFUSAL_BODY_LIMIT] = "max_request_body_bytes",
+        [REFUSAL_WALL_TIME] = "max_wall_time_seconds",
+        [REFUSAL_REQUEST_BYTES] = "max_request_body_bytes",
+        [REFUSAL_RESPONSE_BYTES] = "max_response_bytes",
+        [REFUSAL_CONNECTIONS] = "max_connections",
 };
 
-const char *refusal_member_of(const char *code) {
-        for (size_t i = 0; i < ELEMENTSOF(members); i++)
-                if (streq(members[i].code, code))
-                        return members[i].member;
-        return NULL;
-}
-
 const char *refusal_member(enum refusal refusal) {
-        return refusal_member_of(refusal_row(refusal)->code);
+        return refusal < REFUSAL_COUNT ? members[refusal] : NULL;
 }
 
 const char *refusal_text_of(const char *code) {

@@ -54,7 +54,9 @@ enum refusal {
         REFUSAL_POLICY_PORT,
         REFUSAL_POLICY_SCHEME,
         REFUSAL_POLICY_ADDRESS,
+        REFUSAL_POLICY_ADDRESS_NEVER,
         REFUSAL_NON_GLOBAL,
+        REFUSAL_NON_GLOBAL_NEVER,
         REFUSAL_FAKE_IP,
         REFUSAL_BODY_LIMIT,
         REFUSAL_POLICY_UPSTREAM,
@@ -118,10 +120,8 @@ struct refusal_row {
 enum refusal_kind { REFUSAL_KIND_ALLOWED = 1, REFUSAL_KIND_REFUSED, REFUSAL_KIND_LIMITED, REFUSAL_KIND_FAILED };
 enum refusal_kind refusal_kind(enum refusal refusal);
 
-/* The member of sage.sandbox.network that decided, for whoever may change it; or NULL. */
+/* The member of sage.sandbox.network that decided, for whoever may change it; NULL where another policy would decide the same. */
 const char *refusal_member(enum refusal refusal);
-/* The same for a code, as it stands in an audit; NULL too for a code that is none of ours. */
-const char *refusal_member_of(const char *code);
 
 /* What CODE means, for a person; of several texts for one code the first. NULL for a code that is none of ours. */
 const char *refusal_text_of(const char *code);

@@ -22,9 +22,9 @@ struct vetting vet(const struct policy *policy, enum host_kind kind, const struc
                 enum refusal refusal = policy_decide_address(policy, kind, &class);
 
                 if (!refusal && is_among(a, upstream))
-                        return (struct vetting){ REFUSAL_POLICY_UPSTREAM, *a, "the upstream proxy" };
+                        return (struct vetting){ REFUSAL_POLICY_UPSTREAM, *a, { .name = "the upstream proxy" } };
                 if (refusal)
-                        return (struct vetting){ refusal, *a, class.name };
+                        return (struct vetting){ refusal, *a, class };
         }
         return (struct vetting){ .refusal = addresses->n ? REFUSAL_NONE : REFUSAL_DNS_NO_ADDRESS };
 }

@@ -11,9 +11,9 @@ struct addresses {
 };
 
 struct vetting {
-        enum refusal refusal;   /* REFUSAL_NONE: all of them may be connected to */
-        struct address address; /* the one that was refused */
-        const char *name;       /* why, for the log: a constant */
+        enum refusal refusal;       /* REFUSAL_NONE: all of them may be connected to */
+        struct address address;     /* the one that was refused */
+        struct address_class class; /* of it, for the log; its name is another where not the class refuses it */
 };
 
 /* One address that is refused refuses them all: a name that means a public host to us and a private one to the next, or now and in a second,

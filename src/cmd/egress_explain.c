@@ -120,10 +120,10 @@ static void print_address(const struct explanation *e, size_t i, struct str *out
                 .nat64 = e->policy.nat64,
                 .n_nat64 = e->policy.n_nat64,
         };
+        const struct address_class class = vetting.refusal ? vetting.class : address_classify(a, &host);
 
-        str_printf(out, "  %s: %s%s%s\n", address_print(a).text,
-                vetting.refusal == REFUSAL_POLICY_UPSTREAM ? vetting.name : address_classify(a, &host).name,
-                vetting.refusal ? ", refused by " : "", refusal_row(vetting.refusal)->code);
+        str_printf(out, "  %s: %s%s%s\n", address_print(a).text, address_explain(&class).text, vetting.refusal ? ", refused by " : "",
+                refusal_row(vetting.refusal)->code);
 }
 
 static void print(const struct explanation *e, struct str *out) {

@@ -113,7 +113,6 @@ static char *copy(struct arena *arena, const char *text) {
 
 /* The reason of LINE, which is new when there is room and it was not there; or NULL. */
 static struct sage_egress_reason *reason_of(struct egress_report *report, const struct sage_audit *line) {
-        const char *member = line->member ? line->member : refusal_member_of(line->code);
         size_t n = report->sum.n_reasons;
 
         for (size_t i = 0; i < n; i++)
@@ -127,7 +126,7 @@ static struct sage_egress_reason *reason_of(struct egress_report *report, const 
                 .code = arena_strdup(&report->arena, line->code),
                 .host = copy(&report->arena, line->host),
                 .port = line->port,
-                .member = copy(&report->arena, member),
+                .member = copy(&report->arena, line->member),
         };
         return &report->reasons[n];
 }
@@ -146,6 +145,9 @@ static void count_reason(struct egress_report *report, const struct sage_audit *
                 return;
         memcpy(&amount, (const char *)line + change->amount, sizeof amount);
         amount /= change->divide;
+        /* Such a request was refused for what it announced, before anything was sent. */
+        if (streq(line->code, "body.limit"))
+                amount = line->announced_bytes;
         *most = amount > *most ? amount : *most;
 }
 
@@ -264,9 +266,12 @@ static void say_change(struct egress_report *report, size_t i) {
 
         if (!change)
                 return;
-        /* body.limit: the request was refused for what it announced, of which nothing was sent. */
         if (change->amount && number == 0) {
-                reason->change = "more";
+                reason->change = "more"; /* of less than a second, or there is nothing that says how much */
+                return;
+        }
+        if (streq(reason->code, "body.limit")) {
+                reason->change = arena_printf(&report->arena, "at least %s", show_number(number).text);
                 return;
         }
 #pragma GCC diagnostic push

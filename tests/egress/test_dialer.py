@@ -111,6 +111,14 @@ def test_the_policys_time_is_the_longest_deadline():
     assert t.seconds < 1, t.seconds
 
 
+def test_an_address_inside_of_one_is_told():
+    zone = {"a.example": {AAAA: ["64:ff9b::a9fe:a9fe"]}, "b.example": {AAAA: ["2001:0:5db8:d822::f5ff:fffe"]}, "c.example": {AAAA: ["fd00::1"]}}
+    with NameServer(zone), Probe(allow("*.example")) as probe:
+        for name, tells in (("a", "link-local, cloud metadata (169.254.169.254 inside)"), ("b", "Teredo (10.0.0.1 inside)"),
+                            ("c", "unique local, cloud metadata")):  # fmt: skip
+            assert probe.connect(f"{name}.example:443")[3] == tells, probe.connect(f"{name}.example:443")
+
+
 def test_one_bad_address_refuses_the_name():
     zone = {
         "mixed.example": {A: [PUBLIC, "10.1.2.3"]}, "six.example": {A: [PUBLIC], AAAA: ["fd00:ec2::254"]}, "fake.example": {A: ["198.18.0.7"]},
