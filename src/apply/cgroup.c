@@ -66,11 +66,15 @@ static int make_parents(const char *path, struct error *err) {
         return 0;
 }
 
+/* What says that a cgroup was made for a container, and is somebody's to remove: whoever has the same path but another --root looks for the claim
+ * where it is not. The bit has no other meaning where nobody but the owner may write; an extended attribute would be a system call more. */
+#define CLAIMED S_ISVTX
+
 /* Another container of the same parent may end, and remove it, between our making the parent and our making what goes below. */
 static int make(const char *path, bool *ret_existed, struct error *err) {
         if (strlen(path) >= PATH_MAX)
                 return too_long(path, err);
-        for (int tries = 0; mkdir(path, 0755) < 0; tries++) {
+        for (int tries = 0; mkdir(path, 0755 | CLAIMED) < 0; tries++) {
                 int r;
 
                 if (errno == EEXIST) {
@@ -90,14 +94,21 @@ static int make(const char *path, bool *ret_existed, struct error *err) {
 /* The specification lets us refuse a cgroup that would mix the container with others, or never let it run. */
 static int check_existing(int fd, const char *path, struct error *err) {
         char events[CGROUP_FILE_SIZE], type[CGROUP_FILE_SIZE];
+        struct stat st;
         int r;
 
+        if (fstat(fd, &st) < 0)
+                return fail_errno(err, CODE_LAUNCH_FAILED, errno, path, "cannot look at the cgroup");
         if ((r = cgroup_file_read(fd, "cgroup.events", events)) < 0 || (r = cgroup_file_read(fd, "cgroup.type", type)) < 0)
                 return fail_errno(err, CODE_LAUNCH_FAILED, -r, path, "cannot use this directory as the container's cgroup");
         if (cgroup_event(events, "populated"))
                 return fail(err, CODE_BUSY, EBUSY, path, "the cgroup exists and holds processes");
         if (cgroup_event(events, "frozen"))
                 return fail(err, CODE_BUSY, EBUSY, path, "the cgroup exists and is frozen");
+        if (st.st_mode & CLAIMED)
+                return fail(err, CODE_BUSY, EBUSY, path,
+                            "the cgroup was made for a container that is not below this --root: delete that one, or, if its state is lost, "
+                            "remove the cgroup (rmdir)");
         if (!cgroup_has_word(type, "domain") || cgroup_has_word(type, "invalid") || cgroup_has_word(type, "threaded"))
                 return fail(err, CODE_BUSY, EBUSY, path, "the cgroup exists and is a threaded one");
         return 0;

@@ -14,7 +14,8 @@
 int cgroup_ours(const char *path, unsigned *ret_components, struct error *err);
 
 /* Makes PATH with its parents, and enables the controllers that CGROUP needs, and those it wants for accounting where this host has them,
- * on the way from the mount down. A cgroup that exists is taken when it is an ordinary, empty one that is not frozen.
+ * on the way from the mount down. A cgroup that exists is taken when it is an ordinary, empty one that is not frozen and was not made
+ * here for another container.
  *
  * ours    what cgroup_ours() said. Where PATH was missing then and is there now, another container is being made in it: -EBUSY, and 0 here,
  *         so that the undoing does not reach that one

@@ -70,6 +70,33 @@ owner() {
         rmdir /sys/fs/cgroup/there/box /sys/fs/cgroup/there
 }
 
+# What its delete would end is another's by then.
+@test "the cgroup of a container that is stopped is not taken by one below another --root" {
+        local other=/run/sage-cli-other
+        elsewhere() { detached "$SAGE_RUNTIME" --root "$other" "$@"; }
+        bundle sleep 100
+        create box
+        runtime kill box KILL
+        wait_until has_status box stopped
+        elsewhere create --bundle "$BUNDLE" box
+        failed 1 /sys/fs/cgroup/box --root rmdir
+        [ -z "$(ls "$other")" ]
+        [ -d /sys/fs/cgroup/box ]
+        runtime delete box
+        elsewhere create --bundle "$BUNDLE" box
+        succeeded
+        detached runtime create --bundle "$BUNDLE" box # the living are in the way of everybody
+        failed 1 /sys/fs/cgroup/box 'holds processes'
+        elsewhere delete --force box
+        succeeded
+        [ ! -e /sys/fs/cgroup/box ]
+        mkdir /sys/fs/cgroup/box # nobody's
+        elsewhere create --bundle "$BUNDLE" box
+        succeeded
+        elsewhere delete --force box
+        rmdir /sys/fs/cgroup/box "$other"
+}
+
 @test "what is no file of a huge page size is refused by its field" {
         local size
         bundle
