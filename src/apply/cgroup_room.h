@@ -7,7 +7,6 @@
 
 #include <stdint.h>
 
-/* Raises pids.max of the cgroup FD by one. ret_before: what it was, for cgroup_room_end(). 0, -ENOSPC where it has no limit of its own to
- * raise, or a negative errno. */
-int cgroup_room_begin(int fd, uint64_t *ret_before);
-int cgroup_room_end(int fd, uint64_t before);
+/* pids.max of the cgroup FD. 0, -ENOSPC where it has no limit of its own that could be raised, or a negative errno. */
+int cgroup_room_read(int fd, uint64_t *ret_limit);
+int cgroup_room_write(int fd, uint64_t limit);

@@ -15,7 +15,6 @@
 #include <unistd.h>
 
 #include "apply/affinity.h"
-#include "apply/cgroup_room.h"
 #include "apply/credentials.h"
 #include "apply/idmap.h"
 #include "apply/oom.h"
@@ -27,16 +26,16 @@
 #include "base/log.h"
 #include "base/process.h"
 #include "base/str.h"
-#include "life/cgroup_claim.h"
 #include "life/dialogue.h"
 #include "life/join_cgroup.h"
 #include "life/payload.h"
 #include "life/pid_file.h"
+#include "life/room.h"
 #include "life/sync.h"
 
 struct join {
         const struct join_request *request;
-        const struct container *container;
+        struct container *container;
         struct sync sync;
         struct payload payload;
         uint64_t namespaces;   /* all the container has of its own */
@@ -220,19 +219,18 @@ static int clone_into(struct join *j, struct joined *joined, struct error *err) 
 }
 
 /* With one process left of its limit, the container has room for the usher or for what it makes, and the kernel let the usher in. It goes as
- * soon as the other is there, and the number is what it was. If we are killed here, the limit stays one higher. */
+ * soon as the other is there, and the number is what it was. */
 static int make_room(struct join *j, struct dialogue *dialogue, struct error *err) {
         const struct status_cgroup_claim *claim = j->container->status.cgroup;
         _cleanup_close_ int fd = -1;
-        uint64_t before;
         int r, end;
 
-        if (cgroup_claim_open(j->container, &fd) < 0 || claim->ours == 0 || j->request->unlocked || cgroup_room_begin(fd, &before) < 0)
+        if (!claim || claim->ours == 0 || j->request->unlocked || room_begin(j->container, &fd) < 0)
                 return fail(err, CODE_RESOURCE_EXHAUSTED, EAGAIN, "", "the limit on processes is reached: no child can be made");
         r = sync_tell(j->sync.runtime, TOKEN_AGAIN, 0, err);
         if (r == 0)
                 r = dialogue_until(dialogue, REPORT_BORN, err);
-        end = cgroup_room_end(fd, before);
+        end = room_end(j->container, fd);
         if (r == 0 && end < 0)
                 return fail_errno(err, CODE_LAUNCH_FAILED, -end, "linux.resources.pids.limit", "cannot set the limit on processes back");
         return r;

@@ -17,6 +17,7 @@
 #include "facts/facts.h"
 #include "libocispec/spec.h"
 #include "life/gate.h"
+#include "life/room.h"
 
 enum { STATE_FILE_MAX = 16 << 20 };
 
@@ -225,6 +226,8 @@ int container_open(struct arena *arena, const char *root, const char *id, enum c
                 return r;
         if (!c.status.schema && is_deleted(&c))
                 return does_not_exist(id, err);
+        if (how != CONTAINER_UNLOCKED)
+                room_mend(&c);
         *ret = c;
         c.root = c.dir = -1;
         return 0;

@@ -175,6 +175,40 @@ static void a_damaged_status_is_told_and_kept(void **state) {
         assert_int_equal(faccessat(c.dir, "status.json", F_OK, 0), 0);
 }
 
+/* What a runtime leaves that is killed while exec makes room below a limit on processes (room.h). */
+static void whoever_locks_a_container_puts_its_limit_on_processes_back(void **state) {
+        static const struct { const char *found, *left; enum container_lock lock; } cases[] = {
+                { "3\n", "3\n", CONTAINER_UNLOCKED }, { "3\n", "2", CONTAINER_LOCKED }, { "3\n", "2", CONTAINER_LOCKED_AT_ONCE },
+                { "2\n", "2\n", CONTAINER_LOCKED },    { "7\n", "7\n", CONTAINER_LOCKED }, { "max\n", "max\n", CONTAINER_LOCKED },
+        };
+        char path[128];
+        struct status_cgroup_claim claim = { .path = path, .ours = 1 };
+        _cleanup_container_ struct container c = CONTAINER_CLOSED;
+        _cleanup_arena_ struct arena arena = { 0 };
+        struct error err;
+
+        snprintf(path, sizeof path, "%s/cgroup", (char *)*state);
+        assert_int_equal(mkdir(path, 0700), 0);
+        make_container(*state, NULL, &c);
+        c.status.cgroup = &claim;
+        for (size_t i = 0; i < ELEMENTSOF(cases); i++) {
+                _cleanup_container_ struct container opened = CONTAINER_CLOSED, again = CONTAINER_CLOSED;
+                _cleanup_close_ int cgroup = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+                _cleanup_str_ struct str left = { 0 };
+
+                container_unlock(&c);
+                assert_int_equal(file_replace(cgroup, "pids.max", 0600, cases[i].found, strlen(cases[i].found)), 0);
+                c.status.has |= STATUS_STATUS_HAS_ROOM;
+                c.status.room = 2;
+                assert_int_equal(container_save(&c, &err), 0);
+                assert_int_equal(container_open(&arena, *state, "box", cases[i].lock, &opened, &err), 0);
+                assert_int_equal(file_read(cgroup, "pids.max", 64, &left), 0);
+                assert_int_equal(strncmp(left.text, cases[i].left, strlen(cases[i].left)), 0);
+                assert_int_equal(container_open(&arena, *state, "box", CONTAINER_UNLOCKED, &again, &err), 0);
+                assert_int_equal(!(again.status.has & STATUS_STATUS_HAS_ROOM), cases[i].lock != CONTAINER_UNLOCKED);
+        }
+}
+
 int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(ids_are_file_names_and_no_options),
@@ -185,6 +219,7 @@ int main(void) {
                 cmocka_unit_test_setup_teardown(pids_of_another_boot_mean_nothing, make_directory, remove_directory),
                 cmocka_unit_test_setup_teardown(a_directory_without_a_status_opens_and_can_be_removed, make_directory, remove_directory),
                 cmocka_unit_test_setup_teardown(a_damaged_status_is_told_and_kept, make_directory, remove_directory),
+                cmocka_unit_test_setup_teardown(whoever_locks_a_container_puts_its_limit_on_processes_back, make_directory, remove_directory),
         };
 
         return RUN_TESTS(tests);

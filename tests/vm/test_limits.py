@@ -165,6 +165,58 @@ def test_what_exec_makes_is_in_the_cgroup_from_its_birth_on_also_with_room_for_o
     assert container.cgroup().read("pids.max") == "2"
 
 
+def kill_at_second_birth(*argv):
+    """Kills what ARGV runs when it has made its second process, before that one's first instruction."""
+    trace_me, go_on, set_options, fork_clone_exitkill, all_children = 0, 7, 0x4200, 0x2 | 0x8 | 0x100000, 0x40000000
+    ptrace = ctypes.CDLL(None).ptrace
+    ptrace.argtypes = [ctypes.c_long] * 4
+    first = os.fork()
+    if first == 0:
+        ptrace(trace_me, 0, 0, 0)
+        os.execv(argv[0], argv)
+    os.waitpid(first, 0)
+    ptrace(set_options, first, 0, fork_clone_exitkill)
+    ptrace(go_on, first, 0, 0)
+    known, ended = [first], set()
+    while len(known) < 3:
+        pid, status = os.waitpid(-1, all_children)
+        if pid not in known:
+            known.append(pid)
+        if not os.WIFSTOPPED(status):
+            ended.add(pid)
+        elif len(known) < 3:
+            stop = os.WSTOPSIG(status)
+            ptrace(go_on, pid, 0, 0 if stop in (signal.SIGTRAP, signal.SIGSTOP) else stop)
+    assert first not in ended
+    for pid in set(known) - ended:
+        os.kill(pid, signal.SIGKILL)
+        while os.WIFSTOPPED(os.waitpid(pid, all_children)[1]):
+            pass
+
+
+def test_a_runtime_that_is_killed_while_it_makes_room_leaves_no_room(vm):
+    container = vm.container("/bin/sleep", "1000")
+    container.add_capabilities("CAP_SYS_PTRACE")
+    container.resources["pids"] = {"limit": 2}
+    container.launch()
+    limit = lambda: container.cgroup().read("pids.max")  # noqa: E731
+    kill_at_second_birth(vm.runtime_path, "exec", container.id, "/bin/true")
+    assert limit() == "3"  # the moment is the one that is meant
+    container.exec("/bin/true").must_succeed()
+    assert limit() == "2"
+
+    kill_at_second_birth(vm.runtime_path, "exec", container.id, "/bin/true")
+    assert limit() == "3"
+    vm.runtime("pause", container.id).must_succeed()
+    assert limit() == "2"
+    vm.runtime("resume", container.id).must_succeed()
+
+    kill_at_second_birth(vm.runtime_path, "exec", container.id, "/bin/true")
+    container.cgroup().write("pids.max", "7")
+    container.exec("/bin/true").must_succeed()
+    assert limit() == "7"  # somebody else's word
+
+
 def test_exec_with_an_usher_fails_without_room_for_a_process(vm):
     container = vm.container("/bin/sleep", "1000")
     container.add_capabilities("CAP_SYS_PTRACE")
