@@ -1,6 +1,7 @@
 """Resource limits of a bundle, on real controllers."""
 
 import ctypes
+import json
 import os
 import signal
 
@@ -335,6 +336,29 @@ def test_every_resource_has_its_file(vm):
     else:
         assert cgroup.read("io.weight").splitlines()[0] == f"default {1 + (505 - 10) * 9999 // 990}"
     assert int(cgroup.read("cpu.weight")) > 100
+
+
+def test_what_a_container_may_have_of_an_rdma_device(vm):
+    """A device of software only, on a network device of none (rxe(7))."""
+    vm.run(["ip", "link", "add", "rdma-under", "type", "dummy"]).must_succeed()
+    vm.on_end(lambda: vm.run(["ip", "link", "delete", "rdma-under"]).must_succeed())
+    vm.run(["rdma", "link", "add", "soft0", "type", "rxe", "netdev", "rdma-under"]).must_succeed()
+    vm.on_end(lambda: vm.run(["rdma", "link", "delete", "soft0"]).must_succeed())
+    container = vm.container("/bin/sleep", "1000")
+    container.resources["rdma"] = {"soft0": {"hcaHandles": 3, "hcaObjects": 10000}}
+    container.launch()
+    limits = lambda: container.cgroup().read("rdma.max").split()  # noqa: E731  the kernel ends a line with a blank
+    assert limits() == ["soft0", "hca_handle=3", "hca_object=10000"], limits()
+    with open(f"{container.bundle}/update.json", "w") as file:
+        json.dump({"rdma": {"soft0": {"hcaObjects": 7}}}, file)
+    vm.runtime("update", "--resources", f"{container.bundle}/update.json", container.id).must_succeed()
+    assert limits() == ["soft0", "hca_handle=3", "hca_object=7"], limits()
+    container.delete("--force").must_succeed()
+
+    container = vm.container("/bin/true")
+    container.resources["rdma"] = {"soft0": {"hcaObjects": 5}, "nowhere0": {"hcaHandles": 1}}
+    result = container.run().must_fail()
+    assert 'linux.resources.rdma["nowhere0"]' in result.stderr, result
 
 
 def test_an_idle_group_has_no_weight_and_the_bundle_is_told(vm):
