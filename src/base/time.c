@@ -37,7 +37,7 @@ struct time_text time_rfc3339(uint64_t realtime_ns) {
                 days -= days_of_year(year);
         for (; days >= days_of_month(year, month); month++)
                 days -= days_of_month(year, month);
-        snprintf(t.text, sizeof t.text, "%04u-%02u-%02uT%02u:%02u:%02u.%09uZ", year, month + 1, days + 1, rest / 3600, rest / 60 % 60, rest % 60,
-                (unsigned)(realtime_ns % 1000000000u));
+        snprintf(t.text, sizeof t.text, "%04u-%02u-%02uT%02u:%02u:%02u.%09uZ", year, month + 1, days + 1, rest / 3600, rest / 60 % 60,
+                rest % 60, (unsigned)(realtime_ns % 1000000000u));
         return t;
 }
