@@ -120,3 +120,17 @@ int calls_allow_only(const struct call *rows, size_t n, uint32_t otherwise, stru
                 return fail_errno(err, CODE_CAPABILITY_UNSUPPORTED, errno, "seccomp", "cannot load the filter of the broker's own calls");
         return 0;
 }
+
+#if CALLS_SANITIZED
+/* sanitizer/common_interface_defs.h, which not every compiler brings along. */
+void __sanitizer_symbolize_pc(void *pc, const char *format, char *ret, size_t size);
+
+void calls_prepare_reports(void) {
+        char text[256];
+
+        __sanitizer_symbolize_pc(__builtin_return_address(0), "%f", text, sizeof text);
+}
+#else
+void calls_prepare_reports(void) {
+}
+#endif

@@ -7,6 +7,18 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* A build with sanitizers: their runtimes make calls of their own, and what they have to report shall be seen. */
+#if defined(__SANITIZE_ADDRESS__)
+#define CALLS_SANITIZED 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define CALLS_SANITIZED 1
+#endif
+#endif
+#ifndef CALLS_SANITIZED
+#define CALLS_SANITIZED 0
+#endif
+
 struct call {
         int32_t number; /* __NR_* */
         uint8_t n_conditions;
@@ -27,3 +39,6 @@ struct call {
 /* Sets no_new_privs and loads the filter: everything but the N rows does OTHERWISE (SECCOMP_RET_*), and calls of a foreign architecture kill
  * the process. There is no way back, and children inherit it. */
 int calls_allow_only(const struct call *rows, size_t n, uint32_t otherwise, struct error *err);
+
+/* In a build with sanitizers, while files can still be opened: reads what a report names functions and lines by. Else nothing. */
+void calls_prepare_reports(void);

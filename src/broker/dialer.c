@@ -3,6 +3,7 @@
 
 #include "base/fd.h"
 #include "base/process.h"
+#include "broker/calls.h"
 #include "broker/dialer_loop.h"
 #include "broker/lockdown.h"
 #include "broker/route.h"
@@ -101,6 +102,15 @@ static int block_signals(sigset_t *ret_before, int *ret_signals, struct error *e
         return 0;
 }
 
+/* clone3(2) with CLONE_CLEAR_SIGHAND takes a sanitizer's handlers away, too, which report what a process dies of. */
+static void keep_reporting(bool again) {
+        static const int deadly[] = { SIGSEGV, SIGBUS, SIGFPE, SIGILL };
+        static struct sigaction handlers[ELEMENTSOF(deadly)];
+
+        for (size_t i = 0; CALLS_SANITIZED && i < ELEMENTSOF(deadly); i++)
+                sigaction(deadly[i], again ? &handlers[i] : NULL, again ? NULL : &handlers[i]);
+}
+
 /* With namespaces of its own, with a user namespace where that is needed for them, or without (engines' default filters answer clone3(2) with
  * ENOSYS and clone(2) of namespaces with EPERM). */
 static pid_t clone_front(uint64_t *ret_namespaces, int *ret_pidfd) {
@@ -146,7 +156,7 @@ static int prepare_loop(struct dialer_process *p, const struct dialer_options *o
 
         p->dialing.epoll = keep[4] = epoll_create1(EPOLL_CLOEXEC);
         helpers->epoll = p->dialing.epoll;
-        for (int i = 0; i < 3; i++)
+        for (int i = 0; i <= (CALLS_SANITIZED ? STDOUT_FILENO : STDERR_FILENO); i++)
                 if (p->dialing.epoll < 0 || dup2(helpers->null, i) < 0)
                         return fail_errno(err, CODE_LAUNCH_FAILED, errno, "dialer", "cannot prepare its descriptors");
         if (fd_keep_only(3, keep, ELEMENTSOF(keep)) < 0)
@@ -214,11 +224,13 @@ static int split(struct dialer_process *p, const struct dialer_options *options,
         theirs = pair[1];
         if ((r = block_signals(&before, &p->signals, err)) < 0)
                 return r;
+        keep_reporting(false);
         pid = clone_front(&namespaces, &p->front);
         if (pid > 0) {
                 close_fd(&theirs);
                 be_dialer(p, options);
         }
+        keep_reporting(true);
         sigprocmask(SIG_SETMASK, &before, NULL);
         if (pid < 0)
                 return fail_errno(err, CODE_LAUNCH_FAILED, -pid, "dialer", "cannot make a second process");

@@ -77,8 +77,11 @@ static const struct call tls_calls[] = {
 static int lockdown(const struct call *calls, size_t n, struct error *err) {
         const struct rlimit none = { 0, 0 };
 
-        /* Whoever shares the uid could look into a process that is dumpable (ptrace(2)), and a core file would hold what it read. */
-        if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0 || setrlimit(RLIMIT_CORE, &none) < 0 || setrlimit(RLIMIT_FSIZE, &none) < 0)
+        calls_prepare_reports();
+        /* Whoever shares the uid could look into a process that is dumpable (ptrace(2)), and a core file would hold what it read. A sanitizer's
+         * report may go to a file. */
+        if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0 || setrlimit(RLIMIT_CORE, &none) < 0 ||
+                (!CALLS_SANITIZED && setrlimit(RLIMIT_FSIZE, &none) < 0))
                 return fail_errno(err, CODE_LAUNCH_FAILED, errno, "limits", "cannot give up core dumps and files");
         return calls_allow_only(calls, n, SECCOMP_RET_ERRNO | EPERM, err);
 }

@@ -3,6 +3,7 @@
 
 #include "base/fd.h"
 #include "base/process.h"
+#include "broker/calls.h"
 
 #include <fcntl.h>
 #include <link.h>
@@ -97,7 +98,7 @@ void helper_become(int program, int null_fd, int socket, pid_t parent) {
 
         sigemptyset(&none);
         if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) == 0 && getppid() == parent && dup2(socket, STDIN_FILENO) >= 0 &&
-                dup2(null_fd, STDOUT_FILENO) >= 0 && dup2(null_fd, STDERR_FILENO) >= 0 &&
+                dup2(null_fd, STDOUT_FILENO) >= 0 && (CALLS_SANITIZED || dup2(null_fd, STDERR_FILENO) >= 0) &&
                 syscall(SYS_close_range, 3, ~0u, 4u /* CLOSE_RANGE_CLOEXEC */) == 0 && sigprocmask(SIG_SETMASK, &none, NULL) == 0)
                 syscall(SYS_execveat, program, "", argv, envp, AT_EMPTY_PATH);
         _exit(127);

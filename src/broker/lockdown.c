@@ -28,12 +28,8 @@
 #include <sys/timerfd.h>
 #include <unistd.h>
 
-/* A sanitizer's runtime makes calls of its own. */
-#if defined(__SANITIZE_ADDRESS__)
-#define FRONT_OTHERWISE (SECCOMP_RET_ERRNO | EPERM)
-#else
-#define FRONT_OTHERWISE SECCOMP_RET_KILL_PROCESS
-#endif
+/* In a report of its death a sanitizer asks for things that it can do without. */
+#define FRONT_OTHERWISE (CALLS_SANITIZED ? SECCOMP_RET_ERRNO | EPERM : SECCOMP_RET_KILL_PROCESS)
 
 static char missing[96];
 
@@ -212,6 +208,7 @@ static int restrict_files(int abi, const char *who, struct error *err) {
 int lockdown_before_split(struct error *err) {
         const struct rlimit none = { 0, 0 };
 
+        calls_prepare_reports();
         empty_bounding_set();
         if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 || setrlimit(RLIMIT_CORE, &none) < 0)
                 return fail_errno(err, CODE_LAUNCH_FAILED, errno, "limits", "cannot give up new privileges and core dumps");

@@ -195,7 +195,7 @@ class Probe:
 
     count = 0
 
-    def __init__(self, policy, user="65534:65534", before=(), place=None, programs=None):
+    def __init__(self, policy, user="65534:65534", before=(), place=None, programs=None, stderr=None):
         import json
 
         Probe.count += 1
@@ -205,7 +205,7 @@ class Probe:
         programs = programs or os.environ["SAGE_EGRESS_PROGRAMS"]
         program = next(filter(os.path.exists, (f"{programs}/probe", f"{programs}/tests/egress/probe")))
         self.process = subprocess.Popen([*before, program, path, programs, user, *([place] if place else [])],
-                                        stdin=subprocess.PIPE, stdout=subprocess.PIPE, encoding="utf-8", errors="replace")  # fmt: skip
+                                        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=stderr, encoding="utf-8", errors="replace")  # fmt: skip
         self.greeting = self.process.stdout.readline()
 
     def say(self, line):

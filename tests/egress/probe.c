@@ -11,6 +11,7 @@
  *   begin TEXT / more / all         writes without an end; reads once; reads to the end
  *   line                            writes a line feed
  *   raw TEXT                        sends TEXT to the dialer as it is
+ *   fault heap|pointer|undefined    a mistake for sanitizers to find
  *   try NAME                        one forbidden thing (attacks[] below); "NAME errno", unless the kernel ends us
  *
  * lax: without lock-down, so that it can be seen what it is that is denied. dialer, resolver, tls: no halves, but one process that gave up
@@ -24,6 +25,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
@@ -443,6 +445,21 @@ static void hear(bool all) {
         printf("\n");
 }
 
+/* Writes behind a block of memory, or to where there is none, or overflows an int: what a sanitizer ends a process for. */
+static void commit_fault(const char *kind) {
+        volatile int n = INT_MAX, size = 8;
+        volatile char *block = streq(kind, "heap") ? malloc((size_t)size) : NULL;
+
+        if (block)
+                block[size] = 1;
+        else if (streq(kind, "pointer"))
+                *(volatile char *)(uintptr_t)size = 1;
+        else
+                n++;
+        printf("nobody minded %d\n", n);
+        free((void *)block);
+}
+
 static void obey(char *line) {
         char *space = strchr(line, ' '), *rest = space ? space + 1 : line + strlen(line), place[512];
         unsigned tag = 1, ms = 10000;
@@ -475,6 +492,8 @@ static void obey(char *line) {
                 hear(streq(line, "all"));
         } else if (streq(line, "raw")) {
                 printf("%zd\n", send(dialer.socket, rest, strlen(rest), MSG_NOSIGNAL));
+        } else if (streq(line, "fault")) {
+                commit_fault(rest);
         } else if (streq(line, "try")) {
                 try(rest);
         } else {
@@ -493,8 +512,10 @@ static int open_listener(void) {
 
 /* As what PLACE gives up leaves it. */
 static int be_elsewhere(const struct dialer_options *options, const char *place, struct error *err) {
-        int r = lockdown_dialer(options, err);
+        int r = lockdown_before_split(err);
 
+        if (r == 0)
+                r = lockdown_dialer(options, err);
         if (r == 0 && streq(place, "resolver"))
                 r = lockdown_resolver(err);
         else if (r == 0 && streq(place, "tls"))

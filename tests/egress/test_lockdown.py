@@ -117,6 +117,23 @@ def test_both_halves_and_the_helpers_have_given_up_what_they_can():
         assert kinds == sorted(["/dev/null", f"{programs}/sage-egress-resolver", "anon_inode:[eventpoll]", "anon_inode:[pidfd]",
                 "anon_inode:[pidfd]", "anon_inode:[signalfd]", "socket:[]", "socket:[]", "socket:[]"]), kinds  # fmt: skip
         assert sorted(descriptors(resolver)) == [0, 1, 2] and descriptors(resolver)[1] == "/dev/null"
+        # A sanitizer's report needs a place to go to.
+        for pid in (dialer, resolver):
+            assert (descriptors(pid)[2] == "/dev/null") is not SANITIZED, descriptors(pid)
+
+
+def test_a_report_of_a_sanitizer_comes_out_of_each_process():
+    reports = {"heap": "heap-buffer-overflow", "pointer": "SEGV on unknown address", "undefined": "signed integer overflow"}
+    for place in (None, "dialer", "resolver", "tls") if SANITIZED else ():
+        for fault, report in reports.items():
+            with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as stderr:
+                probe = Probe(allow("a.example"), place=place, stderr=stderr).__enter__()
+                probe.say(f"fault {fault}")
+                assert probe.process.wait(PATIENCE) == 1, (place, fault, probe.process.returncode)
+                stderr.seek(0)
+                said = stderr.read()
+            # With the line, which is read from a file that nobody could open any more.
+            assert report in said and "probe.c:" in said, (place, fault, said)
 
 
 def elf(path):
