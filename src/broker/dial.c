@@ -48,7 +48,10 @@ static void refuse_late(struct dialing *dialing, struct dial *d) {
                 [DIAL_ASK] = REFUSAL_PROXY_TIMEOUT,
         };
 
-        refuse(dialing, d, d->state == DIAL_CONNECT && through_proxy(dialing) ? REFUSAL_PROXY_TIMEOUT : late[d->state], "too late");
+        if (d->state == DIAL_TLS && d->helper < 0)
+                refuse(dialing, d, REFUSAL_DIALER_BUSY, "no TLS program became free");
+        else
+                refuse(dialing, d, d->state == DIAL_CONNECT && through_proxy(dialing) ? REFUSAL_PROXY_TIMEOUT : late[d->state], "too late");
 }
 
 /* ---- looking up ------------------------------------------------------------------------------------------------------ */
@@ -192,7 +195,8 @@ static void hear_upstream(struct dialing *dialing, struct dial *d, uint64_t now_
         }
 }
 
-/* Hands the socket to the upstream over to a TLS program, and keeps the plain side. */
+/* Hands the socket to the upstream over to a TLS program, and keeps the plain side. While as many as may be are alive D waits, and dial_step()
+ * tries again. */
 static void begin_tls(struct dialing *dialing, struct dial *d) {
         const struct authority *proxy = &dialing->policy->proxy;
         struct tls_job job = { .is_address = proxy->kind == HOST_ADDRESS };
@@ -206,10 +210,11 @@ static void begin_tls(struct dialing *dialing, struct dial *d) {
 
         d->state = DIAL_TLS;
         number = helpers_take(&dialing->helpers, HELPER_TLS, d->number, d->deadline_ns);
+        if (number == -EAGAIN)
+                return;
         if (number < 0 || socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, pair) < 0) {
                 d->helper = number < 0 ? -1 : number;
-                refuse(dialing, d, number == -EAGAIN ? REFUSAL_DIALER_BUSY : REFUSAL_DIALER_HELPER, "%s",
-                        strerror(number < 0 ? -number : errno));
+                refuse(dialing, d, REFUSAL_DIALER_HELPER, "%s", strerror(number < 0 ? -number : errno));
                 return;
         }
         d->helper = number;
@@ -260,6 +265,8 @@ void dial_step(struct dialing *dialing, struct dial *d, uint64_t now_ns) {
                 look_up(dialing, d, dialing->policy->proxy.host);
         else if (d->state == DIAL_LOOKUP && d->helper < 0)
                 look_up(dialing, d, d->authority.host);
+        else if (d->state == DIAL_TLS && d->helper < 0)
+                begin_tls(dialing, d);
         else if (d->state == DIAL_CONNECT)
                 step_connect(dialing, d, now_ns);
         else if (d->state == DIAL_ASK)

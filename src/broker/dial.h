@@ -43,7 +43,7 @@ struct dial {
         struct addresses addresses; /* of the destination */
         struct addresses targets;   /* what is connected to: the same, or the upstream's */
         uint16_t next;              /* through an upstream: which of them was asked for */
-        int helper;                 /* its number, -1: none (in the look-ups: waiting for one) */
+        int helper;                 /* its number, -1: none (in the look-ups and in TLS: waiting for one) */
         int tunnel;                 /* the connected socket, or the plain side of the TLS program */
         struct connector connector;
         struct upstream_answer upstream;

@@ -210,7 +210,7 @@ static void dispatch(struct loop *loop, uint64_t id) {
 static void step_all(struct loop *loop) {
         for (size_t i = 0; i < loop->n; i++) {
                 struct dial *d = &dials[i];
-                bool waits = (d->state == DIAL_LOOKUP || d->state == DIAL_LOOKUP_UPSTREAM) && d->helper < 0;
+                bool waits = (d->state == DIAL_LOOKUP || d->state == DIAL_LOOKUP_UPSTREAM || d->state == DIAL_TLS) && d->helper < 0;
 
                 if (waits || loop->now_ns >= dial_wake(d))
                         dial_step(&loop->process->dialing, d, loop->now_ns);

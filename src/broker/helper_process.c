@@ -164,6 +164,13 @@ static int free_slot(const struct helpers *helpers, enum helper_kind kind) {
         return alive < most && number < HELPERS_MAX ? (int)number : -EAGAIN;
 }
 
+static bool any_alive(const struct helpers *helpers, enum helper_kind kind) {
+        for (size_t i = 0; i < helpers->n; i++)
+                if (helpers->list[i].state != HELPER_NONE && helpers->list[i].kind == kind)
+                        return true;
+        return false;
+}
+
 static int find_idle(const struct helpers *helpers, enum helper_kind kind) {
         for (size_t i = 0; i < helpers->n; i++)
                 if (helpers->list[i].state == HELPER_IDLE && helpers->list[i].kind == kind)
@@ -178,8 +185,10 @@ int helpers_take(struct helpers *helpers, enum helper_kind kind, uint32_t owner,
                 number = free_slot(helpers, kind);
                 if (number < 0)
                         return number;
-                if ((r = start(helpers, (size_t)number, kind)) < 0)
-                        return r;
+                r = start(helpers, (size_t)number, kind);
+                /* clone(2): no more processes for this user or cgroup. Where another helper lives, its end is worth waiting for. */
+                if (r < 0)
+                        return r == -EAGAIN && !any_alive(helpers, kind) ? -EBUSY : r;
         }
         helpers->list[number].state = HELPER_BUSY;
         helpers->list[number].owner = owner;

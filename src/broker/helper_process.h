@@ -8,7 +8,9 @@
 
 enum helper_kind { HELPER_RESOLVER, HELPER_TLS, HELPER_KINDS };
 
-/* Blackholed name servers hold a resolver each until the deadline; what more is asked meanwhile waits for one of them. */
+/* How many may be alive or not yet reaped; whoever needs one more waits until one of them ends, or its own deadline comes. Blackholed name
+ * servers hold a resolver each until the deadline; a tunnel through an https:// upstream holds a TLS program, of which there are besides no
+ * more than connections (max_tls). With front and dialer that is all the processes of a broker (docs/architecture.md); none has threads. */
 #define HELPERS_RESOLVERS_MAX 8u
 #define HELPERS_TLS_MAX 1024u
 #define HELPERS_RETRY_NS 1000000000ull /* after one that ended before it was asked anything */
@@ -56,7 +58,7 @@ int helper_loader(const char *program, char *ret, size_t size);
 int helpers_open(struct helpers *helpers, const char *directory, bool tls, struct error *err);
 
 /* An idle helper of KIND, or a new one; it becomes busy for OWNER, and is killed at DEADLINE_NS. Returns its number, -EAGAIN when all that may
- * be are busy, or another negative errno when none could be started. */
+ * be are busy (the end of one is worth waiting for), or another negative errno when none could be started. */
 int helpers_take(struct helpers *helpers, enum helper_kind kind, uint32_t owner, uint64_t deadline_ns);
 
 /* Its work is done and it may have more. */

@@ -199,9 +199,23 @@ def test_resolvers_are_few_and_the_others_wait_their_turn():
             assert probe.ask(f"start {tag} silent.example:443 400") == "asked"
         assert probe.ask("start 100 a.example:443 5000") == "asked"
         wait_for(lambda: len(probe.resolvers()) == 8, "eight resolvers")
+        # All that a broker without TLS programs is: with dialer and front, ten.
+        assert len(probe.pids()[2]) == 8
         answers = dict(probe.ask("wait").split()[:2] for _ in range(21))
         assert answers.pop("100") == "ok" and len(answers) == 20 and set(answers.values()) == {"dns.timeout"}, answers
         assert len(probe.resolvers()) <= 8
+
+
+def test_where_the_host_has_no_more_processes_for_it_requests_wait_for_one_or_are_refused():
+    # setrlimit(2), RLIMIT_NPROC: all processes of the user, so one that nobody else has. Dialer and front are two.
+    for limit, code in ((2, "dialer.helper"), (3, "dns.timeout")):
+        user = 1000000000 + os.getpid() * 2 + limit % 2
+        with NameServer({"silent.example": None}, "timeout:10"), Probe(allow("*.example"), f"{user}:{user}", ["prlimit", f"--nproc={limit}"]) as probe:
+            assert probe.ask("start 1 silent.example:443 400") == "asked"
+            assert probe.ask("start 2 silent.example:443 800") == "asked"
+            assert [probe.ask("wait").split()[:2] for _ in range(2)] == [["1", code], ["2", code]]
+            assert probe.ask("start 3 gone.example:443 5000") == "asked"
+            assert probe.ask("wait").split()[:2] == ["3", "dns.nxdomain" if limit == 3 else code]
 
 
 def test_a_cancelled_request_has_no_answer():
