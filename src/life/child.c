@@ -166,7 +166,7 @@ __attribute__((noreturn)) static void leave(int signal) {
 }
 
 /* The first process of a pid namespace gets only signals that it has a handler for (pid_namespaces(7)), and `kill` means a container that was
- * never started, too. execve(2) takes the handlers away. */
+ * never started, too. Before READY: when `create` returns nobody knows how far we have come after GO. execve(2) takes the handlers away. */
 static void heed_signals(void) {
         static const int ending[] = { SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2 };
         const struct sigaction action = { .sa_handler = leave };
@@ -181,7 +181,6 @@ static int await_start(struct child *child, struct error *err) {
 
         if (child->gate < 0)
                 return 0;
-        heed_signals();
         close_fd(&child->sync.child);
         do
                 connection = accept4(child->gate, NULL, NULL, SOCK_CLOEXEC);
@@ -261,6 +260,8 @@ static int become_container(struct child *child, struct error *err) {
         early = child->exposed && payload_may_wait(&child->payload);
         if (early && (r = payload_drop(&child->payload, child->sync.child, err)) < 0)
                 return r;
+        if (child->gate >= 0)
+                heed_signals();
         if ((r = sync_report(child->sync.child, REPORT_READY, -1)) < 0)
                 return fail_errno(err, CODE_LAUNCH_FAILED, -r, "", "cannot report to the runtime");
         sync_await(child->sync.child, TOKEN_GO);

@@ -227,6 +227,25 @@ listener() {
         wait_until grep -q 'populated 0' /sys/fs/cgroup/box/cgroup.events
 }
 
+# The container's process is stopped when it only waits to be let go, so that it has done nothing after that when create returns.
+@test "TERM ends a container from the moment that create returns" {
+        local log=$BATS_TEST_TMPDIR/log creator process
+        bundle sleep 100
+        mkfifo "$BATS_TEST_TMPDIR/pid"
+        background "$BATS_TEST_TMPDIR/out" "$SAGE_RUNTIME" --root "$ROOT" --debug --log "$log" create --bundle "$BUNDLE" \
+                --pid-file "$BATS_TEST_TMPDIR/pid" box
+        creator=$!
+        wait_until grep -q 'everything is in place' "$log"
+        process=$(</sys/fs/cgroup/box/cgroup.procs)
+        kill -STOP "$process"
+        [ "$(<"$BATS_TEST_TMPDIR/pid")" = "$process" ] # a FIFO, which create waits to write to
+        wait "$creator"
+        detached runtime kill box TERM
+        succeeded
+        kill -CONT "$process"
+        wait_until has_status box stopped
+}
+
 @test "TERM ends a container that waits for start" {
         bundle sleep 100
         for signal in TERM INT HUP QUIT USR1; do
