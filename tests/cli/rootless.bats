@@ -12,6 +12,7 @@ setup() {
         bundle sleep 100
         mkdir "$HOME_OF_USER" "$DELEGATED" "$DELEGATED/host"
         cp "$SAGE_RUNTIME" "$HOME_OF_USER/sage-runtime" # as installed: root's
+        cp "$BATS_TEST_DIRNAME/terminal" "$HOME_OF_USER/terminal" # the sources may lie in /root, which is closed to him
         cp -a "$BUNDLE" "$HOME_OF_USER/bundle"
         rm -r "$BUNDLE"
         BUNDLE=$HOME_OF_USER/bundle
@@ -90,7 +91,7 @@ is() {
         echo '{"args": ["id", "-g"], "cwd": "/", "user": {"uid": 0, "gid": 0}}' >"$HOME_OF_USER/process.json"
         user ./sage-runtime exec --process process.json box
         printed 0
-        user "$BATS_TEST_DIRNAME/terminal" -- ./sage-runtime exec -t box tty
+        user ./terminal -- ./sage-runtime exec -t box tty
         succeeded
         said /dev/pts/0
         user ./sage-runtime kill box KILL

@@ -229,7 +229,7 @@ load helpers
         propagated() {
                 bundle
                 config ".linux.rootfsPropagation = \"$1\""
-                inside "grep ' / / \| $BUNDLE/rootfs / ' /proc/self/mountinfo | grep -o 'shared:\|master:\|unbindable' | head -n 1"
+                inside "grep -E '^([^ ]+ ){4}/ ' /proc/self/mountinfo | grep -o 'shared:\|master:\|unbindable' | head -n 1"
                 [ "$output" = "$2" ] || { echo "$output"; return 1; }
         }
         table propagated <<-'ROWS'

@@ -160,7 +160,7 @@ def authority():
         made[0].certify("other", "DNS:other.test")
         made[0].certify("wild", "DNS:*.corp.test")
         made[0].certify("bare", None)
-        made[0].certify("late", "DNS:proxy.test,IP:127.0.0.1", days="-1")
+        made[0].certify("late", "DNS:proxy.test,IP:127.0.0.1", days="0")
         Authority.openssl("req", "-x509", *EC, "-nodes", "-subj", "/CN=Test CA", "-keyout", "rogue.key", "-out",
                           "rogue.pem", "-days", "2", "-addext", "subjectAltName=DNS:proxy.test")  # fmt: skip
     return made[0]
