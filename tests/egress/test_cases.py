@@ -5,6 +5,7 @@ another, and what is let through must be refused by the one that is shut (wrong.
 that loads nothing."""
 
 import contextlib
+import glob
 
 import addresses
 import cases
@@ -72,8 +73,18 @@ def check_that_it_can_fail(path):
 
 
 def held_elsewhere(name):
-    """NAME is one of the other tests, "FILE: what it says"; its file is read, not run."""
-    file, _, what = name.partition(": ")
+    """NAME is one of the other tests, "FILE: what it says"; its file is read, not run. Or one of tests/unit, "unit FILE: what it says", or a
+    row of cases/."""
+    file, colon, what = name.partition(": ")
+    if not colon:
+        if not glob.glob(os.path.join(cases.FOLDER, f"{name}.case")) and not os.path.exists(os.path.join(cases.FOLDER, name)):
+            raise AssertionError(f"no such row: {name}")
+        return
+    if file.startswith("unit "):
+        with open(os.path.join(cases.FOLDER, f"../../unit/test_{file[5:]}.c"), encoding="utf-8") as source:
+            if f"static void {what.replace(' ', '_')}(void **state)" not in source.read():
+                raise AssertionError(f"no such test: {name}")
+        return
     with open(os.path.join(os.path.dirname(cases.FOLDER), f"test_{file}.py"), encoding="utf-8") as source:
         if f"def test_{what.replace(' ', '_')}(" not in source.read():
             raise AssertionError(f"no such test: {name}")
@@ -98,6 +109,26 @@ def test_every_row_has_a_title_and_cases_or_a_test_that_holds_it():
         assert all("expect" in case.words for case in found), path
         for name in elsewhere:
             held_elsewhere(name)
+
+
+def test_every_sentence_and_every_report_has_what_holds_it():
+    for path in sorted(glob.glob(os.path.join(cases.FOLDER, "*.list"))):
+        if path.endswith("addresses.list"):
+            continue
+        found, subject = {}, None
+        with open(path, encoding="utf-8") as file:
+            for line in map(str.rstrip, file):
+                if line.startswith("    "):
+                    found[subject].append(line.strip())
+                elif line and not line.startswith("#"):
+                    subject = line
+                    found[subject] = []
+        assert len(found) > 20, path
+        for subject, holders in found.items():
+            assert holders, subject
+            for name in holders:
+                if not name.startswith("elsewhere: "):
+                    held_elsewhere(name)
 
 
 def test_addresses_are_classed_as_the_table_says():

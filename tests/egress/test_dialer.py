@@ -3,6 +3,7 @@
 import contextlib
 
 from dialing import *
+from world import Broker, client_hello, parse_answer, read_all, refusal
 
 
 def test_names_of_etc_hosts_and_literal_addresses_are_connected_to():
@@ -29,6 +30,14 @@ def test_an_underscore_is_looked_up_like_any_letter():
         assert len(dns.asked) == 4, dns.asked
 
 
+def test_the_defaults_are_two_ports_https_and_no_private_address():
+    with Probe({"mode": "allowlist", "allowed_hosts": ["127.0.0.1"], "deny_private_networks": False}) as probe:
+        assert [probe.code(f"127.0.0.1:{port}") for port in (80, 443, 81, 8443)] == ["connect.refused"] * 2 + ["policy.port"] * 2
+        assert probe.code("127.0.0.1:80", "http") == "policy.scheme"
+    with Probe({"mode": "allowlist", "allowed_hosts": ["127.0.0.1"]}) as probe:
+        assert probe.code("127.0.0.1:443") == "policy.address"
+
+
 def test_what_policy_refuses_is_never_looked_up():
     with NameServer({}) as dns, Probe(allow("a.example", "*.b.example", allowed_schemes=["https"])) as probe:
         for place, scheme, code in (
@@ -38,6 +47,59 @@ def test_what_policy_refuses_is_never_looked_up():
         ):  # fmt: skip
             assert probe.code(place, scheme) == code, place
         assert dns.asked == []
+
+
+def web(s):
+    """One plain request."""
+    data = b""
+    while not data.endswith(b"\r\n\r\n"):
+        data += s.recv(1000)
+    s.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
+    return data
+
+
+def hello_of_nobody(s):
+    return s.recv(1000)
+
+
+def test_a_clients_request_is_one_a_and_one_aaaa_query_and_a_refused_one_is_none():
+    both = [("a.example", A), ("a.example", AAAA)]
+    with NameServer({"a.example": {A: [PUBLIC]}}) as dns, Server(web, PUBLIC, 80, public=True), Server(hello_of_nobody, PUBLIC, 443, public=True), \
+            Broker(allow("a.example", ports=[80, 443], max_request_body_bytes=3000)) as broker:  # fmt: skip
+        assert broker.request("GET http://a.example/ HTTP/1.1\r\nHost: a.example\r\n\r\n")[0] == 200
+        assert sorted(dns.asked) == both and broker.audit()["address"] == PUBLIC, dns.asked
+        dns.asked.clear()
+        for line, fields, code in (
+            ("GET http://secret.evil.example/ HTTP/1.1", "Host: secret.evil.example\r\n", "policy.host"),
+            ("CONNECT secret.a.example:443 HTTP/1.1", "Host: secret.a.example:443\r\n", "policy.host"),
+            ("CONNECT a.example:444 HTTP/1.1", "Host: a.example:444\r\n", "policy.port"),
+            ("GET http://a.example/ HTTP/1.1", "Host: b.example\r\n", "parse.host_mismatch"),
+            ("POST http://a.example/ HTTP/1.1", "Host: a.example\r\nContent-Length: 3001\r\n", "body.limit"),
+            ("POST http://a.example/ HTTP/1.1", "Host: a.example\r\nTransfer-Encoding: chunked\r\n", "body.chunked"),
+            ("GET http://a.example/ HTTP/1.1", "Host: a.example\r\nUpgrade: h2c\r\n", "parse.upgrade"),
+            ("GET http://a.example%2eevil.test/ HTTP/1.1", "Host: a.example\r\n", "parse.host"),
+            ("GET http://u@a.example/ HTTP/1.1", "Host: a.example\r\n", "parse.userinfo"),
+        ):  # fmt: skip
+            assert refusal(broker.request(f"{line}\r\n{fields}\r\n")) == code, line
+        assert dns.asked == []
+        # Refused for what comes later: nothing is looked up once more, and no other name.
+        with broker.tunnel(443, "a.example") as s:
+            s.sendall(client_hello("other.example"))
+            assert read_all(s)[:1] == b"\x15" and sorted(dns.asked) == both, dns.asked
+
+
+def test_a_client_hears_of_a_resolver_that_was_killed_and_may_ask_again():
+    with NameServer({"silent.example": None, "a.example": {A: [PUBLIC]}}, "timeout:10"), Server(web, PUBLIC, 80, public=True), \
+            Broker(allow("*.example", ports=[80])) as broker, broker.connect() as s:  # fmt: skip
+        resolvers = lambda: [pid for pid in broker.pids() if comm(pid) == "egress-resolver"]
+        wait_for(lambda: len(resolvers()) == 1, "a resolver")
+        first = resolvers()[0]
+        s.sendall(b"GET http://silent.example/ HTTP/1.1\r\nHost: silent.example\r\n\r\n")
+        wait_for(lambda: len(resolvers()) == 2, "the next one, ahead")
+        os.kill(first, signal.SIGKILL)
+        answer = parse_answer(read_all(s))
+        assert (answer[0], refusal(answer)) == (502, "dialer.helper"), answer
+        assert broker.request("GET http://a.example/ HTTP/1.1\r\nHost: a.example\r\n\r\n")[0] == 200
 
 
 def test_search_domains_never_apply():

@@ -74,6 +74,33 @@ def test_no_process_outlives_the_others():
             broker.process.stdout.close()
 
 
+def test_a_policy_that_is_edited_while_it_is_in_force_changes_nothing():
+    with Origin(answering(OK)) as origin, Broker(policy(origin)) as broker:
+        evil = f"GET http://evil.test:{origin.port}/ HTTP/1.1\r\nHost: evil.test:{origin.port}\r\n\r\n"
+        for text in ('{"mode":"proxy","proxy_url":"http://127.0.0.1:1"}', "", None):
+            if text is None:
+                os.remove(broker.policy_path)
+            else:
+                with open(broker.policy_path, "w", encoding="ascii") as file:
+                    file.write(text)
+            assert refusal(broker.request(evil)) == "policy.host"
+            assert broker.request(get(origin))[0] == 200
+        with open(broker.policy_path, "w", encoding="ascii") as file:
+            file.write("{}")
+
+
+def test_a_broker_that_is_asked_for_itself_does_not_go_in_circles():
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    with Broker(policy([port]), listen=(f"127.0.0.1:{port}",)) as broker:
+        answer = broker.request(f"GET http://127.0.0.1:{port}/ HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\n\r\n")
+        assert (answer[0], refusal(answer)) == (400, "parse.target"), answer
+        with broker.tunnel(port, "local.test") as s:
+            s.sendall(client_hello())
+            assert read_record(s) == (21, b"\2\x50")
+        wait_for(lambda: len(broker.audit_lines()) == 4, "two lines for each")
+
+
 def test_standard_streams_that_lead_nowhere():
     with Origin(answering(OK)) as origin:
         with open("null-policy.json", "w", encoding="ascii") as file:

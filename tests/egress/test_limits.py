@@ -146,6 +146,14 @@ def test_a_slow_head_ends_at_the_deadline():
         assert origin.accepted == 0
 
 
+def test_a_head_has_ten_seconds_however_long_the_connection_may_take():
+    with Origin(answering(b"")) as origin, Broker(policy(origin, max_wall_time_seconds=100)) as broker, broker.connect() as s:
+        s.settimeout(PATIENCE + 5)
+        s.sendall(b"GET http://")
+        answer = parse_answer(ends_after(10, lambda: read_all(s)))
+        assert (answer[0], refusal(answer)) == (408, "timeout.head") and origin.accepted == 0, answer
+
+
 def trickle(s, stop):
     try:
         while not stop.wait(0.01):

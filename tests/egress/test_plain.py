@@ -56,6 +56,21 @@ def test_curl_fetches_by_name():
         assert broker.audit()["address"] == "127.0.0.1"
 
 
+def test_a_redirect_is_followed_by_the_client_and_checked_anew():
+    def handler(s):
+        head = read_head(s)
+        away = b"other.test" if b"/away" in head else b"local.test:%d" % origin.port
+        s.sendall(OK if b"/end" in head else b"HTTP/1.1 302 Found\r\nLocation: http://%s/end\r\nContent-Length: 0\r\n\r\n" % away)
+
+    with Origin(handler) as origin, Broker(policy(origin)) as broker:
+        proxy = "http://%s:%d" % broker.addresses[0]
+        for path, said in (("/here", b"hello 200"), ("/away", b" 403")):
+            done = subprocess.run(["curl", "-sSL", "-m", "5", "-w", " %{http_code}", "-x", proxy, f"http://local.test:{origin.port}{path}"],
+                                  check=True, stdout=subprocess.PIPE).stdout  # fmt: skip
+            assert done.endswith(said), done
+        assert [line.get("code") for line in broker.audit_lines()] == [None, None, None, "policy.host"]
+
+
 def test_what_policy_refuses_says_so_and_reaches_nobody():
     with Origin(answering(OK)) as origin, Broker(policy(origin)) as broker:
         for host, port, code, member in (
@@ -322,6 +337,51 @@ def test_a_client_that_resets_takes_the_origin_with_it():
         reset(s)
         origin.result()
         assert broker.audit()["code"] == "relay.client_reset"
+
+
+def test_a_client_that_closes_takes_the_origin_with_it_as_soon_as_it_shows():
+    """A close looks like the end of one direction, until something is sent to it."""
+
+    def handler(s):
+        read_head(s)
+        try:
+            s.sendall(b"HTTP/1.1 200 OK\r\n\r\n")
+            while True:
+                s.sendall(b"x" * 10000)
+                time.sleep(0.005)
+        except OSError:
+            return "reset"
+
+    with Origin(handler) as origin, Broker(policy(origin)) as broker:
+        with broker.connect() as s:
+            s.sendall(get(origin).encode())
+        assert origin.result() == "reset"
+        assert broker.audit()["code"] == "relay.client_reset"
+
+
+def test_urgent_data_in_a_body_or_an_answer():
+    def reads(s):
+        read_head(s)
+        return read_until_reset(s)
+
+    with Origin(reads) as origin, Broker(policy(origin)) as broker, broker.connect() as s:
+        s.sendall(get(origin, "Content-Length: 100\r\n", "POST").encode() + b"before")
+        time.sleep(0.05)
+        s.send(b"!", socket.MSG_OOB)
+        read_until_reset(s)
+        assert origin.result() in (b"before", b"") and broker.audit()["code"] == "relay.urgent", (origin.result(), broker.audit())
+
+    def answers(s):
+        read_head(s)
+        s.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nbefore")
+        time.sleep(0.05)
+        s.send(b"!", socket.MSG_OOB)
+        return read_until_reset(s)
+
+    with Origin(answers) as origin, Broker(policy(origin)) as broker, broker.connect() as s:
+        s.sendall(get(origin).encode())
+        assert read_until_reset(s).endswith(b"before")
+        assert broker.audit()["code"] == "relay.urgent", broker.audit()
 
 
 def test_nobody_there():

@@ -232,7 +232,7 @@ def test_hellos_that_are_refused_reach_nobody():
         (record(22, server_hello()[5:]), "tls.message", 49),
         (client_hello()[:5] + b"\x01\x00\x90\x00", "tls.hello_too_large", 49),
     ):
-        with Origin(hello_is_read) as origin, Broker(policy(origin)) as broker, broker.tunnel(origin.port, "local.test") as s:
+        with Origin(read_until_reset) as origin, Broker(policy(origin)) as broker, broker.tunnel(origin.port, "local.test") as s:
             s.sendall(hello)
             found = alert(s)
             line = broker.audit()

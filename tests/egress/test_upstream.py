@@ -5,7 +5,7 @@ import ssl
 
 import gnutls
 from dialing import *
-from world import Broker, read_head
+from world import Broker, client_hello, read_head, read_until_reset, server_hello
 
 EC = ("-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1")
 OK = b"HTTP/1.1 200 Connection established\r\n\r\n"
@@ -37,6 +37,17 @@ def test_the_upstream_is_asked_for_the_checked_address():
             wait_for(lambda: proxy.results, "the upstream")
             assert proxy.results.pop() == (f"CONNECT {address}:443 HTTP/1.1\r\nHost: {address}:443\r\n\r\n", b"hello")
         assert len(dns.asked) == 4, dns.asked
+
+
+def test_allowed_hosts_hold_through_it_too_and_without_them_every_name_is_looked_up():
+    with NameServer({"a.example": {A: [PUBLIC]}, "b.example": {A: [PUBLIC]}}) as dns, Server(upstream()) as proxy:
+        url = f"http://127.0.0.1:{proxy.port}"
+        with Probe(through(url, "a.example")) as probe:
+            assert probe.code("b.example:443") == "policy.host" and probe.code("a.example:444") == "policy.port"
+            assert dns.asked == [] and proxy.accepted == 0
+            assert probe.code("a.example:443") == "ok"
+        with Probe(through(url)) as probe:
+            assert probe.code("b.example:443") == "ok" and probe.code("b.example:8443") == "policy.port"
 
 
 def test_its_answers_are_consumed_and_have_their_codes():
@@ -521,6 +532,25 @@ def test_an_answer_that_is_cut_below_tls_is_not_whole():
                 pass
             assert data.endswith(b"not all"), data
             assert broker.audit()["code"] == "origin.reset", broker.audit()
+
+
+def test_a_tunnel_is_reset_where_its_tls_program_dies():
+    def part(tls):
+        read_some = tls.recv(1 << 16)
+        tls.sendall(server_hello() + b"part")
+        time.sleep(0.1)
+        # The one ahead holds nothing but its standard streams.
+        for pid in (pid for pid in broker.pids() if comm(pid) == "egress-tls" and len(os.listdir(f"/proc/{pid}/fd")) > 3):
+            os.kill(pid, signal.SIGKILL)
+        return read_some
+
+    with authority(), Server(speaking_tls("good", upstream(then=part))) as proxy, \
+            Broker(through(f"https://127.0.0.1:{proxy.port}", PUBLIC)) as broker, broker.tunnel(443, PUBLIC) as s:  # fmt: skip
+        s.sendall(client_hello(None))
+        assert read_until_reset(s) == server_hello() + b"part"
+        assert broker.audit()["code"] == "origin.reset", broker.audit()
+        with broker.tunnel(443, PUBLIC):
+            pass
 
 
 def test_a_reset_behind_its_end_leaves_no_tls_program_spinning():
