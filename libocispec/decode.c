@@ -78,7 +78,8 @@ static int scalar(struct walk *w, const struct found *found) {
         if (f->form == SPEC_ONE) {
                 const struct spec_field *field = f->field;
 
-                if (found->kind == FOUND_NULL) { /* as if it were not there; a second one is a duplicate all the same */
+                /* as if it were not there; a second one is a duplicate all the same */
+                if (found->kind == FOUND_NULL && !(field->flags & SPEC_NOT_NULL)) {
                         f->field = NULL;
                         return GO;
                 }

@@ -32,15 +32,20 @@ C_KEYWORDS = set("""auto bool break case char const continue default do double e
     long register restrict return short signed sizeof static struct switch true typedef union unsigned void volatile while asm
     typeof""".split())
 
-# What may stand in a schema, by where it stands. "description" may stand anywhere and is for people.
-SCHEMA_KEYS = {"description", "prefix", "root", "unknown", "definitions"}
+# What may stand in a schema, by where it stands. "description" may stand anywhere and is for people, and so is "difference".
+SCHEMA_KEYS = {"description", "differences", "prefix", "root", "unknown", "null", "definitions"}
+FOR_PEOPLE = {"description", "difference"}
+# What a member of a request is besides its type (README.md, "Rules of requests"): all three of them, or none.
+RULE_KEYS = {"class", "default", "tighter"}
+CLASSES = ["enforced", "default", "host"]
+TIGHTER = ["equal", "less", "true", "false", "subset", "superset", "subset-or-any", "hosts", "mode"]
 KEYS = {
     "reference": {"$ref", "emitNull"},
     "string": {"type", "validator", "emitNull"},
     "enum": {"type", "enum"},
     "boolean": {"type", "emitNull"},
     "integer": {"type", "format", "minimum", "maximum", "emitNull"},
-    "number": {"type", "minimum", "maximum", "emitNull"},
+    "number": {"type", "minimum", "exclusiveMinimum", "maximum", "emitNull"},
     "array": {"type", "items", "minItems", "emitNull"},
     "map": {"type", "additionalProperties", "keyValidator", "emitNull"},
     "object": {"type", "properties", "required", "additionalProperties"},
@@ -59,6 +64,10 @@ SAMPLES = {
     "hugepage-size": ("2MB", "2mb"),
     "cpu-list": ("0-3,7", "0-"),
     "one-line": ("x", "x\ny"),
+    "clean-path": ("/x", "/x/../y"),
+    "search-path": ("/bin:/usr/bin", "/bin:"),
+    "env-name": ("A_1", "1A"),
+    "policy-name": ("a.b-1", "a/b"),
     "proxy-origin": ("http://proxy.example:3128", "socks5://proxy.example"),
 }
 
@@ -108,7 +117,8 @@ class Field:
         self.min = self.max = None
         self.validator = self.key_validator = "any"
         self.min_items = 0
-        self.emit_null = self.required = False
+        self.emit_null = self.required = self.not_null = self.above_min = False
+        self.rule = None
 
     @property
     def optional_scalar(self):
@@ -164,6 +174,9 @@ class Schema:
                 refuse(self.file, f"needs \"{key}\"")
         if node["unknown"] not in ("ignore", "refuse"):
             refuse(self.file, 'unknown must be "ignore" or "refuse"')
+        if node.get("null", "absent") not in ("absent", "refuse"):
+            refuse(self.file, 'null must be "absent" or "refuse"')
+        self.refuse_null = node.get("null") == "refuse"
         self.prefix, self.root = node["prefix"], node["root"]
         self.refuse_unknown = node["unknown"] == "refuse"
         self.definitions = {k: Definition(self, k, v) for k, v in node["definitions"].items()}
@@ -181,7 +194,7 @@ class Schema:
         if not isinstance(node, dict):
             refuse(where, f"expected an object, found {node!r}")
         for key in node:
-            if key != "description" and key not in allowed:
+            if key not in FOR_PEOPLE and key not in allowed:
                 refuse(where, f"\"{key}\" is outside of the subset that may stand here: {', '.join(sorted(allowed))}")
 
     def find(self, where, ref):
@@ -227,12 +240,26 @@ class Schema:
             where = f"{d.where}.{name}"
             field = Field(name)
             field.required = name in required
+            if isinstance(node, dict) and node.keys() & RULE_KEYS:
+                field.rule = self.rule(node, where)
+                node = {key: value for key, value in node.items() if key not in RULE_KEYS}
             self.member(field, node, where)
+            field.not_null = self.refuse_null and not (field.rule and field.rule["default"] is None)
             if field.required and field.emit_null:
                 refuse(where, "a required member is never null")
             d.fields.append(field)
+        if len({f.rule is None for f in d.fields}) > 1:
+            refuse(d.where, "either every member has a class, or none has")
         if len(d.fields) > 64 or len({member_name(f.name) for f in d.fields}) != len(d.fields):
             refuse(d.where, "at most 64 members, with names that differ in C")
+
+    @staticmethod
+    def rule(node, where):
+        """The rule of a member of a request: its class, its default (null: none), and what makes it tighter than a policy's."""
+        rule = {"tighter": "equal", **{key: node[key] for key in RULE_KEYS if key in node}}
+        if rule.keys() != RULE_KEYS or rule["class"] not in CLASSES or rule["tighter"] not in TIGHTER:
+            refuse(where, f"a rule is a class ({', '.join(CLASSES)}), a default and perhaps tighter ({', '.join(TIGHTER)})")
+        return rule
 
     def member(self, field, node, where):
         """Fills FIELD by what a property says: one element, an array of them or a map to them."""
@@ -284,8 +311,9 @@ class Schema:
             field.min, field.max = node.get("minimum", lowest), node.get("maximum", highest)
             if not lowest <= field.min <= field.max <= highest or field.max < 0:
                 refuse(where, f"minimum and maximum must lie in {field.format}, and maximum may not be negative")
-        if kind == "number" and ("minimum" in node or "maximum" in node):
-            field.min, field.max = node.get("minimum", 0), node.get("maximum", 2**53)
+        if kind == "number" and node.keys() & {"minimum", "exclusiveMinimum", "maximum"}:
+            field.above_min = "exclusiveMinimum" in node
+            field.min, field.max = node.get("exclusiveMinimum", node.get("minimum", 0)), node.get("maximum", 2**53)
             if not (isinstance(field.min, int) and isinstance(field.max, int) and field.min <= field.max):
                 refuse(where, "minimum and maximum of a number are integers")
 
@@ -347,6 +375,10 @@ def emit_member(field, out):
         out.append(f"        size_t n_{name.rstrip('_')};")
 
 
+def ruled(d):
+    return bool(d.fields) and d.fields[0].rule is not None
+
+
 def emit_struct(d, out):
     bits = [f for f in d.fields if f.optional_scalar]
     for i, field in enumerate(bits):
@@ -358,7 +390,10 @@ def emit_struct(d, out):
         emit_member(field, out)
     if not d.fields:
         out.append("        char nothing;")
-    out += ["};", f"extern const struct spec_type {d.c}_type;", ""]
+    out += ["};", f"extern const struct spec_type {d.c}_type;"]
+    if ruled(d):
+        out += [f"extern const struct spec_rule {d.c}_rules[{len(d.fields)}];", f"extern const char {d.c}_defaults[];"]
+    out.append("")
 
 
 def header(schema):
@@ -412,7 +447,8 @@ def tables(schema):
             if f.width:
                 at.append(f".width = {f.width}")
             flags = [name for name, on in (("SPEC_REQUIRED", f.required), ("SPEC_SIGNED", (f.format or "").startswith("int")),
-                                           ("SPEC_EMIT_NULL", f.emit_null)) if on]
+                                           ("SPEC_EMIT_NULL", f.emit_null), ("SPEC_NOT_NULL", f.not_null),
+                                           ("SPEC_ABOVE_MIN", f.above_min)) if on]
             at.append(f".presence = {bits if f.optional_scalar else 'SPEC_NO_BIT'}")
             bits += f.optional_scalar
             if flags:
@@ -452,6 +488,12 @@ def source(schema):
         items = ", ".join(f"&{name}_{kind}" for name in pool.items) or "NULL"
         out.append(f"static const struct spec_{kind} *const {kind}s[] = {{ {items} }};")
     out += ["", "static const struct spec_module module = { names, fields, ranges, types, enums };", "", *type_lines]
+    for d in filter(ruled, schema.objects()):
+        word = lambda text: text.upper().replace("-", "_")
+        out += [f"const struct spec_rule {d.c}_rules[] = {{"]
+        out += [f"        {{ SPEC_CLASS_{word(f.rule['class'])}, SPEC_TIGHTER_{word(f.rule['tighter'])} }}, /* {f.name} */" for f in d.fields]
+        defaults = {f.name: f.rule["default"] for f in d.fields if f.rule["default"] is not None}
+        out += ["};", f"const char {d.c}_defaults[] = {c_string(dump(defaults).encode())};"]
     out += [f"_Static_assert(sizeof(struct {d.c}) <= UINT16_MAX, \"offsets have 16 bits\");" for d in schema.objects()]
     out += [f"_Static_assert(offsetof(struct {d.c}_entry, value) == offsetof(struct spec_entry, value), \"table.h\");"
             for d in schema.entries()]
@@ -476,7 +518,7 @@ def sample(field, element=False):
         return field.target.words[0]
     if field.kind == "boolean":
         return True
-    return field.min if field.min is not None else 0
+    return (field.min or 0) + field.above_min
 
 
 def sample_object(d):
@@ -522,16 +564,16 @@ def wrong_elements(field):
     if field.kind == "string" and SAMPLES[field.validator][1] is not None:
         wrong = wrong + [SAMPLES[field.validator][1]]
     if field.max is not None:
-        wrong = wrong + [field.min - 1, field.max + 1]
+        wrong = wrong + [field.min - 1, field.max + 1] + ([field.min] if field.above_min else [])
     return wrong
 
 
 def wrong_values(field):
     """(what is appended to the member's path, the member's value)"""
     if field.form == "one":
-        yield from (("", v) for v in wrong_elements(field))
+        yield from (("", v) for v in wrong_elements(field) + ([None] if field.not_null else []))
     elif field.form == "array":
-        yield from (("", v) for v in ("x", 7, True, {}))
+        yield from (("", v) for v in ("x", 7, True, {}) + ((None,) if field.not_null else ()))
         yield from (("[0]", [v]) for v in wrong_elements(field) + [None])
         yield "[1]", [sample(field, True), None]
         if field.min_items:

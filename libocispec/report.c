@@ -124,7 +124,8 @@ static void put_expected(struct piece *piece, const struct spec_module *module, 
         case SPEC_NUMBER:
                 put(piece, "a number");
                 if (range->min || range->max)
-                        put(piece, " from %lld to %llu", (long long)range->min, (unsigned long long)range->max);
+                        put(piece, " %s %lld %s %llu", field->flags & SPEC_ABOVE_MIN ? "above" : "from", (long long)range->min,
+                            field->flags & SPEC_ABOVE_MIN ? "up to" : "to", (unsigned long long)range->max);
                 break;
         case SPEC_ENUM:
                 put_words(piece, module->enums[field->type]);

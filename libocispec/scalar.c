@@ -29,7 +29,7 @@ static bool parse_integer(const char *text, size_t n, const struct spec_range *r
 }
 
 /* A finite number that lies in RANGE. strtod(3) wants a NUL; the runtime never leaves the C locale, so "." is its point. */
-static bool parse_number(const char *text, size_t n, const struct spec_range *range, double *ret) {
+static bool parse_number(const char *text, size_t n, const struct spec_range *range, bool above_min, double *ret) {
         char copy[64];
         double value;
 
@@ -41,6 +41,8 @@ static bool parse_number(const char *text, size_t n, const struct spec_range *ra
         if (!__builtin_isfinite(value))
                 return false;
         if ((range->min || range->max) && (value < (double)range->min || value > (double)range->max))
+                return false;
+        if (above_min && value == (double)range->min)
                 return false;
         *ret = value;
         return true;
@@ -94,7 +96,8 @@ int scalar_store(struct walk *w, const struct frame *f, const struct found *foun
                 store_integer(at, field->width, integer);
                 return GO;
         case SPEC_NUMBER:
-                if (found->kind != FOUND_NUMBER || !parse_number(found->text, found->size, range, (double *)at))
+                if (found->kind != FOUND_NUMBER ||
+                    !parse_number(found->text, found->size, range, field->flags & SPEC_ABOVE_MIN, (double *)at))
                         return report_value(w, found);
                 return GO;
         case SPEC_ENUM:

@@ -22,6 +22,28 @@ struct string_pair {
         const char *key, *value;
 };
 
+/* What the member at the same place of an object's table is, if the object is a request's (README.md, "Rules of requests"). */
+struct spec_rule {
+        uint8_t class, tighter;
+};
+enum spec_class {
+        SPEC_CLASS_ENFORCED,
+        SPEC_CLASS_DEFAULT, /* must equal its default */
+        SPEC_CLASS_HOST,    /* the host's own business: taken and shown */
+};
+/* What makes a value at most as permissive as another. */
+enum spec_tighter {
+        SPEC_TIGHTER_EQUAL,
+        SPEC_TIGHTER_LESS,          /* numbers; absent is without limit */
+        SPEC_TIGHTER_TRUE,
+        SPEC_TIGHTER_FALSE,
+        SPEC_TIGHTER_SUBSET,        /* lists */
+        SPEC_TIGHTER_SUPERSET,
+        SPEC_TIGHTER_SUBSET_OR_ANY, /* empty is everything */
+        SPEC_TIGHTER_HOSTS,         /* a subset, where *.name covers what ends so */
+        SPEC_TIGHTER_MODE,          /* of networking: the words stand in order, the tightest first */
+};
+
 /* Largest document, and deepest nesting of arrays and objects in it (members that we ignore included). */
 #define SPEC_SIZE_MAX (16u << 20)
 #define SPEC_DEPTH_MAX 1000u

@@ -19,6 +19,8 @@ enum {
         SPEC_REQUIRED = 1 << 0,
         SPEC_SIGNED = 1 << 1,    /* integers */
         SPEC_EMIT_NULL = 1 << 2, /* an absent member is written as null */
+        SPEC_NOT_NULL = 1 << 3,  /* null is refused, and not the same as absent */
+        SPEC_ABOVE_MIN = 1 << 4, /* numbers: the minimum itself is refused */
 };
 
 #define SPEC_NO_BIT 0xff

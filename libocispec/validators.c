@@ -117,6 +117,51 @@ static bool proxy_origin(const char *text, size_t n) {
         return false;
 }
 
+/* A path whose words mean the same before and after any link in it is followed. */
+static bool clean_path(const char *text, size_t n) {
+        const char *end = text + n;
+
+        if (n == 0 || *text != '/')
+                return false;
+        while (text < end) {
+                const char *next = memchr(++text, '/', (size_t)(end - text));
+                size_t width = (size_t)((next ? next : end) - text);
+
+                if ((width == 1 && text[0] == '.') || (width == 2 && text[0] == '.' && text[1] == '.'))
+                        return false;
+                text += width;
+        }
+        return true;
+}
+
+/* PATH of environ(7), where an empty or relative entry would be the current directory, which is the workspace's author's. */
+static bool search_path(const char *text, size_t n) {
+        for (size_t i = 0; i <= n; i++)
+                if ((i == 0 || text[i - 1] == ':') && (i == n || text[i] != '/'))
+                        return false;
+        return true;
+}
+
+static bool letter_or_digit(char c) {
+        return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z');
+}
+
+/* What Sage takes as the name of a variable. */
+static bool env_name(const char *text, size_t n) {
+        for (size_t i = 0; i < n; i++)
+                if (text[i] != '_' && !letter_or_digit(text[i]))
+                        return false;
+        return n > 0 && digits(text, 1) == 0;
+}
+
+/* Sage's Identifier, which becomes the name of a file here: no slash, and with its first letter no "." or "..". */
+static bool policy_name(const char *text, size_t n) {
+        for (size_t i = 0; i < n; i++)
+                if (!letter_or_digit(text[i]) && (i == 0 || !memchr("._:@-", text[i], 5)))
+                        return false;
+        return n > 0 && n <= 192;
+}
+
 static const struct {
         bool (*check)(const char *text, size_t n);
         const char *expected;
@@ -132,6 +177,10 @@ static const struct {
         [SPEC_VALID_CPU_LIST] = { cpu_list, "a list such as 0-3,7" },
         [SPEC_VALID_ONE_LINE] = { one_line, "a string without a newline" },
         [SPEC_VALID_PROXY_ORIGIN] = { proxy_origin, "an origin such as http://proxy.example:3128 (no user, path, query or fragment)" },
+        [SPEC_VALID_CLEAN_PATH] = { clean_path, "an absolute path without . or .. in it" },
+        [SPEC_VALID_SEARCH_PATH] = { search_path, "absolute directories separated by colons" },
+        [SPEC_VALID_ENV_NAME] = { env_name, "the name of a variable: letters, digits and _, no digit first" },
+        [SPEC_VALID_POLICY_NAME] = { policy_name, "a name of at most 192 letters, digits and ._:@-, a letter or digit first" },
 };
 
 const char *spec_validate(enum spec_validator rule, const char *text, size_t n) {

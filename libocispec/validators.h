@@ -19,6 +19,10 @@ enum spec_validator {
         SPEC_VALID_CPU_LIST,
         SPEC_VALID_ONE_LINE,
         SPEC_VALID_PROXY_ORIGIN,
+        SPEC_VALID_CLEAN_PATH,
+        SPEC_VALID_SEARCH_PATH,
+        SPEC_VALID_ENV_NAME,
+        SPEC_VALID_POLICY_NAME,
         SPEC_VALID_COUNT
 };
 
