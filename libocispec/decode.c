@@ -358,15 +358,16 @@ static void parse(struct walk *w, const struct scan_fault *fault) {
                 report_syntax(w);
 }
 
-int spec_decode(struct arena *arena, const struct spec_type *type, const char *what, const char *text, size_t size, void *ret_value,
-        struct error *err) {
-        struct walk w = { .arena = arena, .root = type, .what = what, .text = text, .size = size, .err = err };
+static int decode(struct arena *arena, const struct spec_type *type, const char *what, bool columns, const char *text, size_t size,
+                  void *ret_value, struct error *err) {
+        struct walk w = { .arena = arena, .root = type, .what = what, .columns = columns, .text = text, .size = size, .err = err };
         yajl_alloc_funcs memory = { yajl_take, yajl_grow, yajl_drop, &w.scratch };
         struct scan_fault fault;
         bool clean;
 
         if (size > SPEC_SIZE_MAX)
-                return fail(err, CODE_CONFIG_INVALID, E2BIG, "", "%s: expected at most %u bytes, found %zu", what, SPEC_SIZE_MAX, size);
+                return fail(err, CODE_CONFIG_INVALID, E2BIG, "", "%s: expected at most %u bytes, found %zu", what ? what : "this text",
+                            SPEC_SIZE_MAX, size);
         w.parser = yajl_alloc(&callbacks, &memory, &w);
         clean = spec_scan(text, size, &fault);
         parse(&w, clean ? NULL : &fault);
@@ -374,4 +375,14 @@ int spec_decode(struct arena *arena, const struct spec_type *type, const char *w
                 memcpy(ret_value, w.value, type->size);
         arena_free(&w.scratch);
         return w.result;
+}
+
+int spec_decode(struct arena *arena, const struct spec_type *type, const char *what, const char *text, size_t size, void *ret_value,
+        struct error *err) {
+        return decode(arena, type, what, false, text, size, ret_value, err);
+}
+
+int spec_decode_inside(struct arena *arena, const struct spec_type *type, const char *what, const char *text, size_t size, void *ret_value,
+        struct error *err) {
+        return decode(arena, type, what, true, text, size, ret_value, err);
 }

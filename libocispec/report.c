@@ -74,12 +74,26 @@ static size_t line_of(const struct walk *w, size_t offset) {
         return line;
 }
 
+/* Bytes of its line up to OFFSET. */
+static size_t column_of(const struct walk *w, size_t offset) {
+        size_t n = 0;
+
+        while (n < offset && offset <= w->size && w->text[offset - n - 1] != '\n')
+                n++;
+        return n;
+}
+
 static int stop(struct walk *w, size_t offset, int errnum, const char *text) {
         struct piece path = { 0 };
         size_t line = line_of(w, offset);
 
         put_path(w, &path);
-        w->result = fail(w->err, CODE_CONFIG_INVALID, errnum, path.text, "%s:%zu: %s", w->what, line, text);
+        if (!w->what)
+                w->result = fail(w->err, CODE_CONFIG_INVALID, errnum, path.text, "%s", text);
+        else if (w->columns)
+                w->result = fail(w->err, CODE_CONFIG_INVALID, errnum, path.text, "%s:%zu:%zu: %s", w->what, line, column_of(w, offset), text);
+        else
+                w->result = fail(w->err, CODE_CONFIG_INVALID, errnum, path.text, "%s:%zu: %s", w->what, line, text);
         w->err->line = (uint16_t)(line < UINT16_MAX ? line : UINT16_MAX);
         return 0;
 }

@@ -54,13 +54,18 @@ enum spec_tighter {
  * Values of members that the schema does not know are looked at only so far as to find their end, unless it refuses them.
  *
  * arena      everything the value points to is allocated here (also what a failed attempt had allocated); TEXT need not outlive it
- * what       how the document is called in messages, e.g. "config.json": text is "config.json:12: expected …, found …",
+ * what       how the document is called in messages, e.g. "config.json" (NULL: not at all): text is "config.json:12: expected …, found …",
  *            err->where is the path of the member ("mounts[3].options[1]", "annotations[\"k\"]"), empty for the document as a
  *            whole, and err->line is its line
  * ret_value  the struct of TYPE; overwritten on success, untouched on failure
  *
  * Returns 0, or -EINVAL with CODE_CONFIG_INVALID (-E2BIG for a document above SPEC_SIZE_MAX). */
 int spec_decode(struct arena *arena, const struct spec_type *type, const char *what, const char *text, size_t size, void *ret_value,
+        struct error *err);
+
+/* The same for a text within a document, such as an annotation, which is often one line: messages also tell the byte of the line that the value
+ * ends with ("sage.sandbox.network:1:23: …"). */
+int spec_decode_inside(struct arena *arena, const struct spec_type *type, const char *what, const char *text, size_t size, void *ret_value,
         struct error *err);
 
 enum { SPEC_PRETTY = 1 << 0 }; /* two spaces a level and one member a line, instead of no blanks at all */

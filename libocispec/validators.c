@@ -124,8 +124,8 @@ static bool clean_path(const char *text, size_t n) {
         if (n == 0 || *text != '/')
                 return false;
         while (text < end) {
-                const char *next = memchr(++text, '/', (size_t)(end - text));
-                size_t width = (size_t)((next ? next : end) - text);
+                const char *next = memchr(text + 1, '/', (size_t)(end - text - 1));
+                size_t width = (size_t)((next ? next : end) - ++text);
 
                 if ((width == 1 && text[0] == '.') || (width == 2 && text[0] == '.' && text[1] == '.'))
                         return false;

@@ -49,6 +49,7 @@ struct walk {
         const char *what, *text;
         size_t size;
         void *parser; /* yajl_handle */
+        bool columns; /* messages say where in a line */
         bool at_end;  /* the parser has all of the text */
 
         unsigned depth; /* open brackets, those of ignored values included */

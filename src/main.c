@@ -25,6 +25,8 @@ static const struct option_row global_options[] = {
         { "systemd-cgroup", 0, OPTION_FLAG, offsetof(struct invocation, systemd_cgroup), "the same as --cgroup-manager systemd" },
         { "cgroup-manager", 0, OPTION_TEXT, offsetof(struct invocation, cgroup_manager_name), "cgroupfs, systemd or disabled" },
         { "libexec", 0, OPTION_TEXT, offsetof(struct invocation, libexec), "directory of our helper programs; by default where they were installed" },
+        { "sandbox-policy", 0, OPTION_TEXT, offsetof(struct invocation, sandbox_policy), "rules over every bundle's sage.* annotations: the name of an administrator's policy, or a path" },
+        { "host-policy", 0, OPTION_TEXT, offsetof(struct invocation, host_policy), "another file than /etc/sage-runtime/host.json; named policies lie in policies/ beside it" },
         { "rootless", 0, OPTION_TEXT, offsetof(struct invocation, rootless), "true, false or auto: without effect, who we are is asked of the kernel" },
         { "criu", 0, OPTION_TEXT, offsetof(struct invocation, criu), "ignored, with a warning" },
         { "version", 'V', OPTION_FLAG, offsetof(struct invocation, version), NULL },

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "cmd/sandbox_policy.h"
 #include "libocispec/spec.h"
 
 int bundle_decode(struct invocation *invocation, const char *path, const struct spec_type *type, void *ret, struct error *err) {
@@ -20,30 +21,67 @@ int bundle_decode(struct invocation *invocation, const char *path, const struct 
         return spec_decode(invocation->arena, type, slash ? slash + 1 : path, text.text, text.size, ret, err);
 }
 
-int bundle_plan(struct invocation *invocation, const struct bundle_options *options, const char *id, struct host *host, struct plan_plan **ret,
-                struct error *err) {
-        struct oci_config *config = arena_new(invocation->arena, struct oci_config);
-        const char *dir = options->bundle ? options->bundle : ".", *joined;
+/* Reads config.json. *ret_dir is the bundle's absolute path. */
+static int read_config(struct invocation *invocation, const struct bundle_options *options, struct oci_config *ret, const char **ret_dir,
+                       struct error *err) {
+        const char *dir = options->bundle ? options->bundle : ".";
         char absolute[PATH_MAX];
-        struct request request;
-        int r;
 
         if (!realpath(dir, absolute))
                 return fail_errno(err, CODE_CONFIG_INVALID, errno, dir, "cannot find the bundle");
-        r = bundle_decode(invocation, options->config ? options->config : arena_printf(invocation->arena, "%s/config.json", absolute), &oci_config_type,
-                          config, err);
+        *ret_dir = arena_strdup(invocation->arena, absolute);
+        return bundle_decode(invocation, options->config ? options->config : arena_printf(invocation->arena, "%s/config.json", absolute),
+                             &oci_config_type, ret, err);
+}
+
+/* Few bundles have any rules of Sage's; the others touch no file for it. */
+static int policies_if_any(struct invocation *invocation, const struct oci_config *config, const struct sage_sources **ret, struct error *err) {
+        struct sage_sources *sources;
+        int r;
+
+        if (!sandbox_asked(invocation, config))
+                return 0;
+        sources = arena_new(invocation->arena, struct sage_sources);
+        r = sandbox_policies(invocation, config, sources, err);
+        if (r == 0)
+                *ret = sources;
+        return r;
+}
+
+int bundle_plan(struct invocation *invocation, const struct bundle_options *options, const char *id, struct host *host, struct plan_plan **ret,
+                struct error *err) {
+        struct oci_config *config = arena_new(invocation->arena, struct oci_config);
+        const char *dir, *joined;
+        struct request request;
+        int r = read_config(invocation, options, config, &dir, err);
+
         if (r < 0)
                 return r;
         request = (struct request){
                 .id = id,
-                .bundle = arena_strdup(invocation->arena, absolute),
+                .bundle = dir,
                 .config = config,
                 .manager = invocation->cgroup_manager,
                 .no_pivot = options->no_pivot,
                 .no_new_keyring = options->no_new_keyring,
         };
         joined = compile_joined_userns(config);
-        if ((r = facts_need(host, compile_needs(&request), err)) < 0 || (joined && (r = facts_join(host, joined, err)) < 0))
+        if ((r = policies_if_any(invocation, config, &request.sage, err)) < 0 || (r = facts_need(host, compile_needs(&request), err)) < 0 ||
+            (joined && (r = facts_join(host, joined, err)) < 0))
                 return r;
         return compile(invocation->arena, &request, &host->facts, ret, err);
+}
+
+int bundle_request(struct invocation *invocation, const struct bundle_options *options, struct sage_asked *ret, struct error *err) {
+        struct oci_config *config = arena_new(invocation->arena, struct oci_config);
+        const struct sage_sources *sources = NULL;
+        const char *dir;
+        int r;
+
+        if ((r = read_config(invocation, options, config, &dir, err)) < 0 || (r = policies_if_any(invocation, config, &sources, err)) < 0)
+                return r;
+        if (sources)
+                return sage_compile(invocation->arena, config, sources, ret, err);
+        *ret = (struct sage_asked){ 0 };
+        return 0;
 }

@@ -16,6 +16,8 @@ struct invocation {
         const char *log, *log_format, *log_level, *criu, *rootless;
         const char *libexec;      /* --libexec, or NULL */
         const char *cgroup_manager_name;
+        const char *host_policy;    /* --host-policy, or NULL */
+        const char *sandbox_policy; /* --sandbox-policy, or NULL */
         enum plan_cgroup_manager cgroup_manager;
         bool debug, systemd_cgroup, version, help;
 };

@@ -18,6 +18,13 @@ bool annotation_true(const struct string_pair *pairs, size_t n, const char *key)
         return value && (streq(value, "1") || streq(value, "true"));
 }
 
+bool annotation_begins(const struct string_pair *pairs, size_t n, const char *prefix) {
+        for (size_t i = 0; i < n; i++)
+                if (str_after(pairs[i].key, prefix))
+                        return true;
+        return false;
+}
+
 static int check_none(struct compilation *c, const char *field, const char *value) {
         return *value && !streq(value, "none") ? UNSUPPORTED(c->err, field, "there is no handler \"%s\"", value) : 0;
 }
@@ -85,10 +92,6 @@ int annotations_compile(struct compilation *c) {
 
                 if (!*pair->key)
                         return INVALID(c->err, "annotations", "an annotation's key must not be empty");
-                /* A rule that is read and not enforced would be worse than none. */
-                if (str_after(pair->key, "sage."))
-                        return UNSUPPORTED(c->err, FIELD(c->arena, "annotations[\"%s\"]", pair->key),
-                                           "the rules of sage.* annotations are not supported yet");
                 if (str_after(pair->key, "run.oci.") && (r = check(c, pair)) < 0)
                         return r;
         }

@@ -21,6 +21,7 @@ struct compilation {
         const struct facts_facts *facts;
         struct error *err;
         struct warnings warnings; /* become plan->warnings */
+        const char *sage_field;   /* what asks for plan->sage */
         struct plan_plan *plan;   /* filled part by part; namespaces and ids come first, the others look at them */
 };
 

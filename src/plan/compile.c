@@ -15,6 +15,7 @@
 #include "plan/process.h"
 #include "plan/rdt.h"
 #include "plan/rootfs.h"
+#include "plan/sage.h"
 #include "plan/seccomp.h"
 #include "plan/sysctl.h"
 
@@ -60,6 +61,31 @@ static int net_devices_if_any(struct compilation *c) {
         return c->request->config->linux->n_net_devices ? net_devices_compile(c) : 0;
 }
 
+static int sage_if_any(struct compilation *c) {
+        static const struct sage_sources none;
+        const struct oci_config *config = c->request->config;
+        struct sage_asked asked;
+        int r;
+
+        if (!c->request->sage && (!config->n_annotations || !annotation_begins(config->annotations, config->n_annotations, "sage.")))
+                return 0;
+        r = sage_compile(c->arena, config, c->request->sage ? c->request->sage : &none, &asked, c->err);
+        if (r < 0)
+                return r;
+        c->plan->sage = (struct sage_request *)asked.request;
+        c->plan->sage_fingerprint = asked.fingerprint;
+        c->sage_field = asked.field;
+        return 0;
+}
+
+/* A rule that is read and not enforced would be worse than none. The last part, because what is wrong besides can be mended. */
+static int refuse_sage(struct compilation *c) {
+        if (!c->plan->sage)
+                return 0;
+        return UNSUPPORTED(c->err, c->sage_field, "what the sage.* annotations and policies ask for is right, but not supported yet (request %s)",
+                           c->plan->sage_fingerprint);
+}
+
 static int rarities_if_any(struct compilation *c) {
         const struct oci_linux *linux = c->request->config->linux;
         int r = linux->memory_policy ? memory_policy_compile(c) : 0;
@@ -94,6 +120,7 @@ static int finish(struct compilation *c) {
 static int (*const parts[])(struct compilation *) = {
         check_facts,
         annotations_compile,
+        sage_if_any,
         namespaces_compile,
         ids_compile,
         rootfs_compile,
@@ -108,6 +135,7 @@ static int (*const parts[])(struct compilation *) = {
         cgroup_compile,
         seccomp_compile,
         hooks_compile,
+        refuse_sage,
         finish,
 };
 

@@ -25,6 +25,7 @@ struct request {
         const struct oci_config *config;
         enum plan_cgroup_manager manager;
         bool no_pivot, no_new_keyring;
+        const struct sage_sources *sage;      /* the policies over sage.* annotations (plan/sage.h); NULL: none */
 };
 
 /* FACTS_* bits (facts/facts.h) of what compile() reads for this request. */
