@@ -128,7 +128,8 @@ int spec_member_compare(const struct spec_type *type, unsigned i, const void *a,
         return (load(field, x) > load(field_of(other, k), y)) - (load(field, x) < load(field_of(other, k), y));
 }
 
-void spec_member_copy_number(const struct spec_type *type, unsigned i, void *into, const struct spec_type *other, unsigned k, const void *from) {
+void spec_member_copy_number(
+        const struct spec_type *type, unsigned i, void *into, const struct spec_type *other, unsigned k, const void *from) {
         const struct spec_field *field = field_of(type, i);
 
         if (field->kind != field_of(other, k)->kind || field->width != field_of(other, k)->width || !has_bit(field))
@@ -168,7 +169,8 @@ static bool is_number(const char *text, size_t n) {
 /* What is no number or boolean becomes a string, which the decoder refuses with the words that it has for everything. */
 static void put_word(struct str *json, const struct spec_field *field, const char *text, size_t n) {
         bool number = field->kind == SPEC_INTEGER || field->kind == SPEC_NUMBER;
-        bool boolean = field->kind == SPEC_BOOLEAN && ((n == 4 && memcmp(text, "true", 4) == 0) || (n == 5 && memcmp(text, "false", 5) == 0));
+        bool boolean = field->kind == SPEC_BOOLEAN &&
+                ((n == 4 && memcmp(text, "true", 4) == 0) || (n == 5 && memcmp(text, "false", 5) == 0));
 
         if (boolean || (number && is_number(text, n))) {
                 str_add(json, text, n);
@@ -186,7 +188,8 @@ static void put_word(struct str *json, const struct spec_field *field, const cha
         str_putc(json, '"');
 }
 
-int spec_member_decode(struct arena *arena, const struct spec_type *type, unsigned i, const char *text, void *ret_value, struct error *err) {
+int spec_member_decode(
+        struct arena *arena, const struct spec_type *type, unsigned i, const char *text, void *ret_value, struct error *err) {
         const struct spec_field *field = field_of(type, i);
         _cleanup_str_ struct str json = { 0 };
         size_t n;

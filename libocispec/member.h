@@ -21,7 +21,8 @@ bool spec_member_equal(const struct spec_type *type, unsigned i, const void *a, 
 /* Member I of A against member K of B, both given and of one kind, that of numbers, booleans or enums: below, equal to or above 0. */
 int spec_member_compare(const struct spec_type *type, unsigned i, const void *a, const struct spec_type *other, unsigned k, const void *b);
 /* INTO, of another type, gets the number that FROM has. */
-void spec_member_copy_number(const struct spec_type *type, unsigned i, void *into, const struct spec_type *other, unsigned k, const void *from);
+void spec_member_copy_number(
+        const struct spec_type *type, unsigned i, void *into, const struct spec_type *other, unsigned k, const void *from);
 
 /* Of a list: how many elements, and whether element N of A is among those of B. */
 size_t spec_member_length(const struct spec_type *type, unsigned i, const void *value);

@@ -91,7 +91,8 @@ static int stop(struct walk *w, size_t offset, int errnum, const char *text) {
         if (!w->what)
                 w->result = fail(w->err, CODE_CONFIG_INVALID, errnum, path.text, "%s", text);
         else if (w->columns)
-                w->result = fail(w->err, CODE_CONFIG_INVALID, errnum, path.text, "%s:%zu:%zu: %s", w->what, line, column_of(w, offset), text);
+                w->result = fail(w->err, CODE_CONFIG_INVALID, errnum, path.text, "%s:%zu:%zu: %s", w->what, line,
+                        column_of(w, offset), text);
         else
                 w->result = fail(w->err, CODE_CONFIG_INVALID, errnum, path.text, "%s:%zu: %s", w->what, line, text);
         w->err->line = (uint16_t)(line < UINT16_MAX ? line : UINT16_MAX);

@@ -63,8 +63,8 @@ enum spec_tighter {
 int spec_decode(struct arena *arena, const struct spec_type *type, const char *what, const char *text, size_t size, void *ret_value,
         struct error *err);
 
-/* The same for a text within a document, such as an annotation, which is often one line: messages also tell the byte of the line that the value
- * ends with ("sage.sandbox.network:1:23: …"). */
+/* The same for a text within a document, such as an annotation, which is often one line: messages also tell the byte of the line that the
+ * value ends with ("sage.sandbox.network:1:23: …"). */
 int spec_decode_inside(struct arena *arena, const struct spec_type *type, const char *what, const char *text, size_t size, void *ret_value,
         struct error *err);
 

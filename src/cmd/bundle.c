@@ -35,7 +35,8 @@ static int read_config(struct invocation *invocation, const struct bundle_option
 }
 
 /* Few bundles have any rules of Sage's; the others touch no file for it. */
-static int policies_if_any(struct invocation *invocation, const struct oci_config *config, const struct sage_sources **ret, struct error *err) {
+static int policies_if_any(
+        struct invocation *invocation, const struct oci_config *config, const struct sage_sources **ret, struct error *err) {
         struct sage_sources *sources;
         int r;
 

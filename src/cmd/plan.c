@@ -15,7 +15,7 @@ static const struct option_row options[] = {
         { "config", 'f', OPTION_TEXT, offsetof(struct plan_options, bundle.config), "another file than config.json in the bundle" },
         { "facts", 0, OPTION_TEXT, offsetof(struct plan_options, facts), "a recorded host in place of this one" },
         { "json", 0, OPTION_FLAG, offsetof(struct plan_options, json), "the whole plan as JSON" },
-        { "request", 0, OPTION_FLAG, offsetof(struct plan_options, request), "only what sage.* annotations and policies ask for, as JSON; whether it can be had is not asked" },
+        { "request", 0, OPTION_FLAG, offsetof(struct plan_options, request), "only what sage.* annotations and policies ask for, as JSON" },
 };
 extern const struct command command_plan;
 

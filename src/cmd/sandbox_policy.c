@@ -14,7 +14,8 @@
 #define POLICY_MAX (1u << 20)
 
 bool sandbox_asked(const struct invocation *invocation, const struct oci_config *config) {
-        return invocation->sandbox_policy || (config->n_annotations && annotation_begins(config->annotations, config->n_annotations, "sage."));
+        return invocation->sandbox_policy ||
+                (config->n_annotations && annotation_begins(config->annotations, config->n_annotations, "sage."));
 }
 
 static int read_policy(struct arena *arena, const char *path, bool callers, const struct spec_type *type, void *ret, struct error *err) {
@@ -58,14 +59,16 @@ static int read_command_line(const struct invocation *invocation, const char *ho
         int r;
 
         if (!path && (expected = spec_validate(SPEC_VALID_POLICY_NAME, name, strlen(name))))
-                return fail(err, CODE_USAGE, EINVAL, "--sandbox-policy", "expected a path with a slash in it, or %s, found `%s`", expected, name);
+                return fail(err, CODE_USAGE, EINVAL, "--sandbox-policy", "expected a path with a slash in it, or %s, found `%s`", expected,
+                        name);
         sources->command_line_path = path ? absolute(invocation->arena, name) : named_path(invocation->arena, host_path, name);
         r = read_policy(invocation->arena, sources->command_line_path, path, &sage_request_type, policy, err);
         sources->command_line = policy;
         return r;
 }
 
-static int read_named(const struct invocation *invocation, const char *host_path, const char *name, struct sage_sources *sources, struct error *err) {
+static int read_named(
+        const struct invocation *invocation, const char *host_path, const char *name, struct sage_sources *sources, struct error *err) {
         struct sage_request *policy = arena_new(invocation->arena, struct sage_request);
 
         sources->named = policy;
@@ -80,9 +83,9 @@ int sandbox_policies(const struct invocation *invocation, const struct oci_confi
         int r;
 
         if ((r = read_host(invocation, host_path, &sources, err)) < 0 ||
-            (invocation->sandbox_policy && (r = read_command_line(invocation, host_path, &sources, err)) < 0) ||
-            (r = sage_policy_name(invocation->arena, config, &name, err)) < 0 ||
-            (name && (r = read_named(invocation, host_path, name, &sources, err)) < 0))
+                (invocation->sandbox_policy && (r = read_command_line(invocation, host_path, &sources, err)) < 0) ||
+                (r = sage_policy_name(invocation->arena, config, &name, err)) < 0 ||
+                (name && (r = read_named(invocation, host_path, name, &sources, err)) < 0))
                 return r;
         *ret = sources;
         return 0;

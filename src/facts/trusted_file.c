@@ -20,7 +20,7 @@ static int judge(int fd, const char *path, bool callers, bool last, struct error
                 return WRONG(path, EINVAL, "expected a regular file");
         if (st.st_uid != 0 && !(callers && st.st_uid == geteuid()))
                 return WRONG(path, EPERM, "expected root as the owner%s, found uid %u: whoever owns it could say what sandboxes may do",
-                             callers ? ", or the caller" : "", st.st_uid);
+                        callers ? ", or the caller" : "", st.st_uid);
         if (st.st_mode & (S_IWGRP | S_IWOTH) && (last || !(st.st_mode & S_ISVTX)))
                 return WRONG(path, EPERM, "others may write this (mode %04o): chmod go-w it", st.st_mode & 07777);
         return 0;

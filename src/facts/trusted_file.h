@@ -7,8 +7,8 @@
 #include "base/error.h"
 #include "base/str.h"
 
-/* Appends the file at the absolute PATH to OUT. It and every directory on the way must be root's (CALLERS: or the caller's, for a file that he
- * names) and writable by nobody else; a directory with the sticky bit may be, since in there nobody moves what is another's. Symlinks
+/* Appends the file at the absolute PATH to OUT. It and every directory on the way must be root's (CALLERS: or the caller's, for a file that
+ * he names) and writable by nobody else; a directory with the sticky bit may be, since in there nobody moves what is another's. Symlinks
  * are refused: who wrote them would be one more to ask about.
  *
  * Each step is taken from the descriptor of the one before, and what was judged is what is read: nothing can be put in its place meanwhile.

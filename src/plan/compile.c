@@ -82,7 +82,8 @@ static int sage_if_any(struct compilation *c) {
 static int refuse_sage(struct compilation *c) {
         if (!c->plan->sage)
                 return 0;
-        return UNSUPPORTED(c->err, c->sage_field, "what the sage.* annotations and policies ask for is right, but not supported yet (request %s)",
+        return UNSUPPORTED(c->err, c->sage_field,
+                           "what the sage.* annotations and policies ask for is right, but not supported yet (request %s)",
                            c->plan->sage_fingerprint);
 }
 

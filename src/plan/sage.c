@@ -84,12 +84,20 @@ static int finish(struct sage_draft *d, struct sage_asked *ret) {
 /* Policies first, then what must only make them tighter; what the author of a pod said is judged before defaults say anything; the host's
  * bounds also hold for defaults. Paths come before whatever compares them. */
 static int (*const steps[])(struct sage_draft *) = {
-        lay_policies,   lay_annotations,  sage_trust_request, sage_host_settings, sage_defaults, sage_paths,
-        check_strict,   check_network,    sage_host_bounds,   sage_limits,
+        lay_policies,
+        lay_annotations,
+        sage_trust_request,
+        sage_host_settings,
+        sage_defaults,
+        sage_paths,
+        check_strict,
+        check_network,
+        sage_host_bounds,
+        sage_limits,
 };
 
 int sage_compile(struct arena *arena, const struct oci_config *config, const struct sage_sources *sources, struct sage_asked *ret,
-                 struct error *err) {
+        struct error *err) {
         struct sage_layer layer = { .request = arena_new(arena, struct sage_request) };
         struct sage_draft d = { .arena = arena, .err = err, .config = config, .sources = sources, .layer = &layer };
 

@@ -18,7 +18,7 @@ struct sage_sources {
         const char *host_path;
         const struct sage_request *command_line; /* --sandbox-policy */
         const char *command_line_path;
-        const struct sage_request *named;        /* sage.sandbox.policy */
+        const struct sage_request *named; /* sage.sandbox.policy */
         const char *named_path;
 };
 
@@ -35,4 +35,4 @@ int sage_policy_name(struct arena *arena, const struct oci_config *config, const
 /* Every failure is CODE_CONFIG_INVALID, CODE_NETWORK_POLICY_INVALID, CODE_WORKSPACE_INVALID or CODE_IDENTITY_INVALID with the annotation's
  * path or the policy's file and member in err->where. The result lives in ARENA and points into CONFIG and SOURCES. */
 int sage_compile(struct arena *arena, const struct oci_config *config, const struct sage_sources *sources, struct sage_asked *ret,
-                 struct error *err);
+        struct error *err);

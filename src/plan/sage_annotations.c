@@ -44,7 +44,7 @@ static int find_target(struct sage_draft *d, const char *key, struct target *ret
                         continue;
                 if (member && (i = spec_member_find(type, member, strlen(member))) < 0)
                         return unknown(d, key, spec_suggest_member(type, member, strlen(member)),
-                                       arena_printf(d->arena, PREFIX "%s.", sage_groups[g].name));
+                                arena_printf(d->arena, PREFIX "%s.", sage_groups[g].name));
                 *ret = member ? (struct target){ MEMBER, g, (unsigned)i } : (struct target){ OBJECT, g, 0 };
                 return 0;
         }
@@ -56,14 +56,14 @@ static int within(struct sage_draft *d, const struct string_pair *pair, enum sag
         const char *path = d->err->where, *inside = member ? path + strcspn(path, "[") : path;
         struct error said = *d->err;
 
-        r = fail(d->err, sage_code(group, path), said.errnum, arena_printf(d->arena, "annotations[\"%s\"]%s%s", pair->key,
-                                                                          *inside && !member ? "." : "", inside), "%s", said.text);
+        r = fail(d->err, sage_code(group, path), said.errnum,
+                arena_printf(d->arena, "annotations[\"%s\"]%s%s", pair->key, *inside && !member ? "." : "", inside), "%s", said.text);
         return r;
 }
 
 /* Takes what GROUP's object FROM has into the layer. */
-static int take(struct sage_draft *d, struct sage_layer *layer, enum sage_group group, const void *from, enum sage_origin origin,
-                const char *key) {
+static int take(
+        struct sage_draft *d, struct sage_layer *layer, enum sage_group group, const void *from, enum sage_origin origin, const char *key) {
         void *into = sage_group_make(d->arena, layer->request, group);
         const struct spec_type *type = sage_groups[group].type;
 
@@ -72,8 +72,8 @@ static int take(struct sage_draft *d, struct sage_layer *layer, enum sage_group 
                         continue;
                 if (layer->origin[group][i] != SAGE_NOBODY)
                         return fail(d->err, sage_code(group, spec_member_name(type, i)), EINVAL, sage_annotation_field(d->arena, key),
-                                    "%s is given twice: here and in annotations[\"" PREFIX "%s\"]", spec_member_name(type, i),
-                                    sage_groups[group].name);
+                                "%s is given twice: here and in annotations[\"" PREFIX "%s\"]", spec_member_name(type, i),
+                                sage_groups[group].name);
                 spec_member_take(type, i, into, from);
                 layer->origin[group][i] = origin;
         }
@@ -82,7 +82,13 @@ static int take(struct sage_draft *d, struct sage_layer *layer, enum sage_group 
 
 static int read_object(struct sage_draft *d, struct sage_layer *layer, const struct string_pair *pair, enum sage_group group) {
         const struct spec_type *type = sage_groups[group].type;
-        union { struct sage_resources r; struct sage_network n; struct sage_process p; struct sage_filesystem f; struct sage_host h; } value;
+        union {
+                struct sage_resources r;
+                struct sage_network n;
+                struct sage_process p;
+                struct sage_filesystem f;
+                struct sage_host h;
+        } value;
         int r = spec_decode_inside(d->arena, type, pair->key, pair->value, strlen(pair->value), &value, d->err);
 
         return r < 0 ? within(d, pair, group, false, r) : take(d, layer, group, &value, SAGE_OBJECT, pair->key);
@@ -90,7 +96,13 @@ static int read_object(struct sage_draft *d, struct sage_layer *layer, const str
 
 static int read_member(struct sage_draft *d, struct sage_layer *layer, const struct string_pair *pair, const struct target *target) {
         const struct spec_type *type = sage_groups[target->group].type;
-        union { struct sage_resources r; struct sage_network n; struct sage_process p; struct sage_filesystem f; struct sage_host h; } value;
+        union {
+                struct sage_resources r;
+                struct sage_network n;
+                struct sage_process p;
+                struct sage_filesystem f;
+                struct sage_host h;
+        } value;
         int r = spec_member_decode(d->arena, type, target->member, pair->value, &value, d->err);
 
         return r < 0 ? within(d, pair, target->group, true, r) : take(d, layer, target->group, &value, SAGE_MEMBER, pair->key);
@@ -100,8 +112,8 @@ static int read_profile(struct sage_draft *d, struct sage_layer *layer, const st
         int profile = spec_enum_find(&sage_profile_enum, pair->value, strlen(pair->value));
 
         if (!profile)
-                return fail(d->err, CODE_CONFIG_INVALID, EINVAL, sage_annotation_field(d->arena, pair->key), "expected strict, found \"%s\"",
-                            pair->value);
+                return fail(d->err, CODE_CONFIG_INVALID, EINVAL, sage_annotation_field(d->arena, pair->key),
+                        "expected strict, found \"%s\"", pair->value);
         layer->request->profile = (enum sage_profile)profile;
         layer->request->has |= SAGE_REQUEST_HAS_PROFILE;
         layer->profile_origin = SAGE_MEMBER;
@@ -138,8 +150,8 @@ int sage_policy_name(struct arena *arena, const struct oci_config *config, const
         const char *expected = name ? spec_validate(SPEC_VALID_POLICY_NAME, name, strlen(name)) : NULL;
 
         if (expected)
-                return fail(err, CODE_CONFIG_INVALID, EINVAL, sage_annotation_field(arena, PREFIX "policy"), "expected %s, found \"%s\"", expected,
-                            name);
+                return fail(err, CODE_CONFIG_INVALID, EINVAL, sage_annotation_field(arena, PREFIX "policy"), "expected %s, found \"%s\"",
+                        expected, name);
         *ret = name;
         return 0;
 }

@@ -3,8 +3,8 @@
 
 /* As generate.py wrote them; a schema whose defaults it would refuse itself does not get past the tests. */
 static int decode_defaults(struct sage_draft *d, enum sage_group group, void *ret) {
-        return spec_decode(d->arena, sage_groups[group].type, "defaults", sage_groups[group].defaults, strlen(sage_groups[group].defaults), ret,
-                           d->err);
+        return spec_decode(d->arena, sage_groups[group].type, "defaults", sage_groups[group].defaults, strlen(sage_groups[group].defaults),
+                ret, d->err);
 }
 
 static int check_fixed(struct sage_draft *d, enum sage_group group, const void *value, const void *defaults) {
@@ -12,9 +12,9 @@ static int check_fixed(struct sage_draft *d, enum sage_group group, const void *
 
         for (unsigned i = 0; i < spec_members(type); i++)
                 if (sage_groups[group].rules[i].class == SPEC_CLASS_DEFAULT && spec_member_given(type, i, value) &&
-                    !spec_member_equal(type, i, value, defaults))
+                        !spec_member_equal(type, i, value, defaults))
                         return SAGE_REFUSE(d, group, spec_member_name(type, i), -1,
-                                           "expected the default: nothing else can be enforced (docs/annotations.md)");
+                                "expected the default: nothing else can be enforced (docs/annotations.md)");
         return 0;
 }
 
@@ -47,7 +47,13 @@ int sage_defaults(struct sage_draft *d) {
         int r;
 
         for (unsigned g = 0; g < SAGE_GROUPS; g++) {
-                union { struct sage_resources r; struct sage_network n; struct sage_process p; struct sage_filesystem f; struct sage_host h; } defaults;
+                union {
+                        struct sage_resources r;
+                        struct sage_network n;
+                        struct sage_process p;
+                        struct sage_filesystem f;
+                        struct sage_host h;
+                } defaults;
                 void *value = strict ? sage_group_make(d->arena, d->layer->request, g) : sage_group(d->layer->request, g);
 
                 if (!value)

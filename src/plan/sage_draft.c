@@ -5,11 +5,13 @@
 
 const struct sage_group_row sage_groups[SAGE_GROUPS] = {
         [SAGE_RESOURCES] = { "resources", &sage_resources_type, offsetof(struct sage_request, resources), sage_resources_rules,
-                             sage_resources_defaults },
-        [SAGE_NETWORK] = { "network", &sage_network_type, offsetof(struct sage_request, network), sage_network_rules, sage_network_defaults },
-        [SAGE_PROCESS] = { "process", &sage_process_type, offsetof(struct sage_request, process), sage_process_rules, sage_process_defaults },
+                sage_resources_defaults },
+        [SAGE_NETWORK] = { "network", &sage_network_type, offsetof(struct sage_request, network), sage_network_rules,
+                sage_network_defaults },
+        [SAGE_PROCESS] = { "process", &sage_process_type, offsetof(struct sage_request, process), sage_process_rules,
+                sage_process_defaults },
         [SAGE_FILESYSTEM] = { "filesystem", &sage_filesystem_type, offsetof(struct sage_request, filesystem), sage_filesystem_rules,
-                              sage_filesystem_defaults },
+                sage_filesystem_defaults },
         [SAGE_HOST] = { "host", &sage_host_type, offsetof(struct sage_request, host), sage_host_rules, sage_host_defaults },
 };
 
@@ -21,7 +23,10 @@ FITS(sage_filesystem_rules);
 FITS(sage_host_rules);
 
 static const size_t sizes[SAGE_GROUPS] = {
-        sizeof(struct sage_resources), sizeof(struct sage_network), sizeof(struct sage_process), sizeof(struct sage_filesystem),
+        sizeof(struct sage_resources),
+        sizeof(struct sage_network),
+        sizeof(struct sage_process),
+        sizeof(struct sage_filesystem),
         sizeof(struct sage_host),
 };
 
@@ -94,8 +99,8 @@ enum code sage_code(enum sage_group group, const char *member) {
         return group == SAGE_FILESYSTEM && str_after(member, "workspace") ? CODE_WORKSPACE_INVALID : CODE_CONFIG_INVALID;
 }
 
-int sage_refuse(struct sage_draft *d, const struct sage_layer *layer, enum sage_group group, const char *member, int index, const char *text,
-                ...) {
+int sage_refuse(
+        struct sage_draft *d, const struct sage_layer *layer, enum sage_group group, const char *member, int index, const char *text, ...) {
         char said[sizeof d->err->text];
         const char *where = sage_field(d, layer, group, member);
         va_list ap;

@@ -12,7 +12,7 @@ enum sage_group { SAGE_RESOURCES, SAGE_NETWORK, SAGE_PROCESS, SAGE_FILESYSTEM, S
 
 /* Later ones are less to be trusted. */
 enum sage_origin {
-        SAGE_NOBODY,  /* absent, or the default */
+        SAGE_NOBODY, /* absent, or the default */
         SAGE_HOST_POLICY,
         SAGE_COMMAND_LINE,
         SAGE_NAMED,
@@ -48,12 +48,13 @@ struct sage_draft {
         struct sage_layer *layer; /* the request, in the end */
 };
 
-/* A failure of CODE with "annotations["KEY"]" as its place. */
+/* "annotations["KEY"]", the place of an error. */
 const char *sage_annotation_field(struct arena *arena, const char *key);
 
-/* A member is wrong: fills d->err with its place in whatever said it, and the code of its part. index: of the element, or -1. Returns -EINVAL. */
-__attribute__((format(printf, 6, 7)))
-int sage_refuse(struct sage_draft *d, const struct sage_layer *layer, enum sage_group group, const char *member, int index, const char *text, ...);
+/* A member is wrong: fills d->err with its place in whatever said it, and the code of its part. index: of the element, or -1. Returns
+ * -EINVAL. */
+__attribute__((format(printf, 6, 7))) int sage_refuse(
+        struct sage_draft *d, const struct sage_layer *layer, enum sage_group group, const char *member, int index, const char *text, ...);
 #define SAGE_REFUSE(d, group, member, index, ...) sage_refuse((d), (d)->layer, (group), (member), (index), __VA_ARGS__)
 
 /* Which code an error about MEMBER has. */

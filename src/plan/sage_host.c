@@ -7,7 +7,7 @@
 static struct sage_host settings_of(struct arena *arena, const struct sage_host_policy *policy) {
         return (struct sage_host){
                 .has = (policy->has & SAGE_HOST_POLICY_HAS_LINUX_EXECUTION_UID ? SAGE_HOST_HAS_LINUX_EXECUTION_UID : 0) |
-                       (policy->has & SAGE_HOST_POLICY_HAS_LINUX_EXECUTION_GID ? SAGE_HOST_HAS_LINUX_EXECUTION_GID : 0),
+                        (policy->has & SAGE_HOST_POLICY_HAS_LINUX_EXECUTION_GID ? SAGE_HOST_HAS_LINUX_EXECUTION_GID : 0),
                 .linux_cgroup_root = policy->linux_cgroup_root ? sage_shortest(arena, policy->linux_cgroup_root) : NULL,
                 .linux_quota_mount = policy->linux_quota_mount ? sage_shortest(arena, policy->linux_quota_mount) : NULL,
                 .linux_execution_uid = policy->linux_execution_uid,
@@ -31,7 +31,8 @@ static int take_settings(struct sage_draft *d, const struct sage_host_policy *po
                         spec_member_take(type, i, ours, &theirs);
                         d->layer->origin[SAGE_HOST][i] = SAGE_HOST_POLICY;
                 } else if (!spec_member_equal(type, i, ours, &theirs)) {
-                        r = SAGE_REFUSE(d, SAGE_HOST, spec_member_name(type, i), -1, "the host policy %s says something else", d->sources->host_path);
+                        r = SAGE_REFUSE(d, SAGE_HOST, spec_member_name(type, i), -1, "the host policy %s says something else",
+                                d->sources->host_path);
                 }
         }
         return r;
@@ -58,17 +59,22 @@ int sage_host_settings(struct sage_draft *d) {
                 host->linux_cgroup_root = sage_shortest(d->arena, host->linux_cgroup_root);
         if (host && host->linux_quota_mount)
                 host->linux_quota_mount = sage_shortest(d->arena, host->linux_quota_mount);
-        if (policy && (request->has & SAGE_REQUEST_HAS_PROFILE || request->resources || request->host) && (r = take_settings(d, policy)) < 0)
+        if (policy && (request->has & SAGE_REQUEST_HAS_PROFILE || request->resources || request->host) &&
+                (r = take_settings(d, policy)) < 0)
                 return r;
-        if (request->host && ((r = both(d, SAGE_HOST, "linux_cgroup_root", "linux_quota_mount")) < 0 ||
-                              (r = both(d, SAGE_HOST, "linux_execution_uid", "linux_execution_gid")) < 0))
+        if (request->host &&
+                ((r = both(d, SAGE_HOST, "linux_cgroup_root", "linux_quota_mount")) < 0 ||
+                        (r = both(d, SAGE_HOST, "linux_execution_uid", "linux_execution_gid")) < 0))
                 return r;
         return request->filesystem ? both(d, SAGE_FILESYSTEM, "workspace_st_dev", "workspace_st_ino") : 0;
 }
 
 /* ---- bounds ---------------------------------------------------------------------------------------------------------- */
 
-static const struct { const char *member; enum sage_group group; } ceilings[] = {
+static const struct {
+        const char *member;
+        enum sage_group group;
+} ceilings[] = {
         { "cpu_percent", SAGE_RESOURCES },
         { "memory_mb", SAGE_RESOURCES },
         { "disk_mb", SAGE_RESOURCES },
@@ -95,7 +101,7 @@ static int check_ceiling(struct sage_draft *d, const struct sage_ceilings *limit
                 return 0;
         if (d->layer->origin[group][i] != SAGE_NOBODY)
                 return SAGE_REFUSE(d, group, member, -1, "expected no more than ceilings.%s of the host policy %s allows", member,
-                                   d->sources->host_path);
+                        d->sources->host_path);
         spec_member_copy_number(type, i, value, &sage_ceilings_type, k, limits);
         d->layer->origin[group][i] = SAGE_HOST_POLICY;
         return 0;
@@ -112,11 +118,11 @@ static bool within(struct arena *arena, const char *path, const char *const *roo
 }
 
 static int check_roots(struct sage_draft *d, const char *member, const char **paths, size_t n_paths, const char **roots, size_t n_roots,
-                       const char *rule, bool list) {
+        const char *rule, bool list) {
         for (size_t i = 0; roots && i < n_paths; i++)
                 if (!within(d->arena, paths[i], (const char *const *)roots, n_roots))
                         return SAGE_REFUSE(d, SAGE_FILESYSTEM, member, list ? (int)i : -1,
-                                           "%s is not below any of %s of the host policy %s", paths[i], rule, d->sources->host_path);
+                                "%s is not below any of %s of the host policy %s", paths[i], rule, d->sources->host_path);
         return 0;
 }
 
@@ -129,10 +135,12 @@ static int check_filesystem(struct sage_draft *d, const struct sage_host_policy 
                 f->has |= SAGE_FILESYSTEM_HAS_ALLOW_SYMLINKS;
         }
         if ((r = check_roots(d, "workspace", workspace, f->workspace ? 1 : 0, policy->workspace_roots, policy->n_workspace_roots,
-                             "workspace_roots", false)) < 0 ||
-            (r = check_roots(d, "read_paths", f->read_paths, f->n_read_paths, policy->read_roots, policy->n_read_roots, "read_roots", true)) < 0)
+                     "workspace_roots", false)) < 0 ||
+                (r = check_roots(d, "read_paths", f->read_paths, f->n_read_paths, policy->read_roots, policy->n_read_roots, "read_roots",
+                         true)) < 0)
                 return r;
-        return check_roots(d, "write_paths", f->write_paths, f->n_write_paths, policy->write_roots, policy->n_write_roots, "write_roots", true);
+        return check_roots(
+                d, "write_paths", f->write_paths, f->n_write_paths, policy->write_roots, policy->n_write_roots, "write_roots", true);
 }
 
 /* An origin with or without its last slash is the same. */
@@ -149,7 +157,7 @@ static int check_proxy(struct sage_draft *d, const struct sage_host_policy *poli
                 if (same_origin(network->proxy_url, policy->upstream_proxies[i]))
                         return 0;
         return SAGE_REFUSE(d, SAGE_NETWORK, "proxy_url", -1, "%s is none of upstream_proxies of the host policy %s", network->proxy_url,
-                           d->sources->host_path);
+                d->sources->host_path);
 }
 
 int sage_host_bounds(struct sage_draft *d) {

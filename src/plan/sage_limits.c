@@ -8,7 +8,7 @@
 
 static int disagree(struct sage_draft *d, const char *field, const char *member, const char *asked, const char *found) {
         return fail(d->err, CODE_CONFIG_INVALID, EINVAL, field, "%s asks for %s, and this is %s: leave one of them out, or make them equal",
-                    sage_field(d, d->layer, SAGE_RESOURCES, member), asked, found);
+                sage_field(d, d->layer, SAGE_RESOURCES, member), asked, found);
 }
 
 static int compare(struct sage_draft *d, const char *field, const char *member, uint64_t asked, int64_t found) {
@@ -40,7 +40,10 @@ static int compare_cpu(struct sage_draft *d, const struct oci_cpu *cpu, double p
 /* The same limits as files of a cgroup. */
 static int compare_unified(struct sage_draft *d, const struct oci_linux_resources *resources, const struct sage_resources *sage) {
         char cpu[48], memory[24], processes[16];
-        const struct { uint64_t bit; const char *file, *member, *text; } files[] = {
+        const struct {
+                uint64_t bit;
+                const char *file, *member, *text;
+        } files[] = {
                 { SAGE_RESOURCES_HAS_CPU_PERCENT, "cpu.max", "cpu_percent", cpu },
                 { SAGE_RESOURCES_HAS_MEMORY_MB, "memory.max", "memory_mb", memory },
                 { SAGE_RESOURCES_HAS_MEMORY_MB, "memory.swap.max", "memory_mb", "0" },
@@ -56,7 +59,7 @@ static int compare_unified(struct sage_draft *d, const struct oci_linux_resource
 
                         if (sage->has & files[k].bit && streq(pair->key, files[k].file) && !streq(pair->value, files[k].text))
                                 return disagree(d, arena_printf(d->arena, "linux.resources.unified[\"%s\"]", pair->key), files[k].member,
-                                                files[k].text, pair->value);
+                                        files[k].text, pair->value);
                 }
         return 0;
 }
@@ -72,11 +75,11 @@ int sage_limits(struct sage_draft *d) {
                 return r;
         /* config.json's swap is memory and swap together: none beyond the memory, which Sage's limit means */
         if (oci->memory && sage->has & SAGE_RESOURCES_HAS_MEMORY_MB &&
-            ((r = compare(d, "linux.resources.memory.limit", "memory_mb", sage->memory_mb << 20, oci->memory->limit)) < 0 ||
-             (r = compare(d, "linux.resources.memory.swap", "memory_mb", sage->memory_mb << 20, oci->memory->swap)) < 0))
+                ((r = compare(d, "linux.resources.memory.limit", "memory_mb", sage->memory_mb << 20, oci->memory->limit)) < 0 ||
+                        (r = compare(d, "linux.resources.memory.swap", "memory_mb", sage->memory_mb << 20, oci->memory->swap)) < 0))
                 return r;
         if (oci->pids && sage->has & SAGE_RESOURCES_HAS_MAX_PROCESSES &&
-            (r = compare(d, "linux.resources.pids.limit", "max_processes", sage->max_processes, oci->pids->limit)) < 0)
+                (r = compare(d, "linux.resources.pids.limit", "max_processes", sage->max_processes, oci->pids->limit)) < 0)
                 return r;
         return oci->unified ? compare_unified(d, oci, sage) : 0;
 }

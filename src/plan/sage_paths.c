@@ -1,5 +1,5 @@
-/* Paths of a request: each in its shortest form, and those refused that do not go together. Names only; whether they lead where they seem to
- * is looked at by descriptors, when they are opened. */
+/* Paths of a request: each in its shortest form, and those refused that do not go together. Names only; whether they lead where they seem
+ * to is looked at by descriptors, when they are opened. */
 #include "plan/sage_draft.h"
 
 #include <stdio.h>
@@ -46,13 +46,13 @@ static int check_root(struct sage_draft *d, const struct sage_filesystem *f) {
         if (streq(f->workspace_root, "/"))
                 return SAGE_REFUSE(d, SAGE_FILESYSTEM, "workspace_root", -1, "expected a directory below /, found /");
         if (hit)
-                return SAGE_REFUSE(d, SAGE_FILESYSTEM, "workspace_root", -1, "%s is or lies below %s, which the sandbox has for itself", f->workspace_root,
-                                   hit);
+                return SAGE_REFUSE(d, SAGE_FILESYSTEM, "workspace_root", -1, "%s is or lies below %s, which the sandbox has for itself",
+                        f->workspace_root, hit);
         for (size_t i = 0; i < config->n_mounts; i++)
                 if (config->mounts[i].destination && below(f->workspace_root, config->mounts[i].destination) &&
-                    !streq(config->mounts[i].destination, "/"))
+                        !streq(config->mounts[i].destination, "/"))
                         return SAGE_REFUSE(d, SAGE_FILESYSTEM, "workspace_root", -1, "%s lies on mounts[%zu], %s", f->workspace_root, i,
-                                           config->mounts[i].destination);
+                                config->mounts[i].destination);
         return 0;
 }
 
@@ -81,9 +81,10 @@ static int check_path(struct sage_draft *d, const struct sage_filesystem *f, con
 
         if (hit)
                 return SAGE_REFUSE(d, SAGE_FILESYSTEM, member, -1, "%s would bring in what is in %s", path, hit);
-        if (f->workspace_root && (below(path, f->workspace_root) || below(f->workspace_root, path)) && !(f->workspace && below(path, f->workspace)))
-                return SAGE_REFUSE(d, SAGE_FILESYSTEM, member, -1, "%s and workspace_root, %s, would lie on each other", path,
-                                   f->workspace_root);
+        if (f->workspace_root && (below(path, f->workspace_root) || below(f->workspace_root, path)) &&
+                !(f->workspace && below(path, f->workspace)))
+                return SAGE_REFUSE(
+                        d, SAGE_FILESYSTEM, member, -1, "%s and workspace_root, %s, would lie on each other", path, f->workspace_root);
         return 0;
 }
 
@@ -93,8 +94,8 @@ static int check_write_path(struct sage_draft *d, const struct sage_filesystem *
         if (hit)
                 return SAGE_REFUSE(d, SAGE_FILESYSTEM, "write_paths", -1, "%s would make the system's files in %s writable", path, hit);
         if (f->workspace && below(f->workspace, path))
-                return SAGE_REFUSE(d, SAGE_FILESYSTEM, "write_paths", -1, "%s holds the workspace %s, which could be moved away under it", path,
-                                   f->workspace);
+                return SAGE_REFUSE(d, SAGE_FILESYSTEM, "write_paths", -1, "%s holds the workspace %s, which could be moved away under it",
+                        path, f->workspace);
         for (size_t i = 0; i < f->n_read_paths; i++)
                 if (streq(path, f->read_paths[i]))
                         return SAGE_REFUSE(d, SAGE_FILESYSTEM, "write_paths", -1, "%s is one of read_paths as well", path);
@@ -126,8 +127,8 @@ static int check_lists(struct sage_draft *d, struct sage_filesystem *f) {
 
 /* ---- protected_paths ------------------------------------------------------------------------------------------------- */
 
-/* Unicode Standard Annex 15. ASCII, as nearly all paths are, is in every normal form. A name in another one would be another file on Linux, and
- * to rewrite it would leave the file that was named without protection. */
+/* Unicode Standard Annex 15. ASCII, as nearly all paths are, is in every normal form. A name in another one would be another file on Linux,
+ * and to rewrite it would leave the file that was named without protection. */
 static bool is_nfc(const char *text) {
         size_t n = strlen(text), size = 0;
         uint8_t *normal;
@@ -184,10 +185,12 @@ static int normalise_protected(struct sage_draft *d, struct sage_filesystem *f) 
                 const char *said = f->protected_paths[i];
 
                 if (!is_nfc(said))
-                        return SAGE_REFUSE(d, SAGE_FILESYSTEM, "protected_paths", (int)i, "expected Unicode's normal form C, found \"%s\"", said);
+                        return SAGE_REFUSE(
+                                d, SAGE_FILESYSTEM, "protected_paths", (int)i, "expected Unicode's normal form C, found \"%s\"", said);
                 paths[i] = normal(d->arena, said);
                 if (!paths[i])
-                        return SAGE_REFUSE(d, SAGE_FILESYSTEM, "protected_paths", (int)i, "expected a path below the workspace, found \"%s\"", said);
+                        return SAGE_REFUSE(
+                                d, SAGE_FILESYSTEM, "protected_paths", (int)i, "expected a path below the workspace, found \"%s\"", said);
         }
         if (f->n_protected_paths)
                 qsort(paths, f->n_protected_paths, sizeof *paths, by_text);

@@ -93,8 +93,9 @@ static struct verdict judge(const struct spec_type *type, unsigned i, enum spec_
                 index = stranger(type, i, above, below, false);
                 return (struct verdict){ index < 0, -1, "at least the same" };
         case SPEC_TIGHTER_MODE:
-                return (struct verdict){ width(((const struct sage_network *)below)->mode) < width(((const struct sage_network *)above)->mode), -1,
-                                         "the same mode or a tighter one" };
+                return (struct verdict){ width(((const struct sage_network *)below)->mode) <
+                                width(((const struct sage_network *)above)->mode),
+                        -1, "the same mode or a tighter one" };
         case SPEC_TIGHTER_SUBSET:
         case SPEC_TIGHTER_HOSTS:
                 break;
@@ -103,7 +104,8 @@ static struct verdict judge(const struct spec_type *type, unsigned i, enum spec_
         return (struct verdict){ index < 0, index, "nothing but what is there" };
 }
 
-static int lay_member(struct sage_draft *d, const struct sage_layer *layer, enum sage_group group, unsigned i, const void *below, void *above) {
+static int lay_member(
+        struct sage_draft *d, const struct sage_layer *layer, enum sage_group group, unsigned i, const void *below, void *above) {
         const struct sage_group_row *row = &sage_groups[group];
         enum sage_origin was = d->layer->origin[group][i];
         struct verdict verdict;
@@ -114,7 +116,7 @@ static int lay_member(struct sage_draft *d, const struct sage_layer *layer, enum
                 verdict = judge(row->type, i, row->rules[i].tighter, below, above);
                 if (!verdict.tighter)
                         return sage_refuse(d, layer, group, spec_member_name(row->type, i), verdict.index,
-                                           "expected %s as in %s, which can only be made tighter", verdict.expected, sage_who(d, was));
+                                "expected %s as in %s, which can only be made tighter", verdict.expected, sage_who(d, was));
         }
         spec_member_take(row->type, i, above, below);
         d->layer->origin[group][i] = layer->origin[group][i];

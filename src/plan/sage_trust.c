@@ -1,26 +1,33 @@
-/* Whose annotations these are. Engines of Kubernetes pass on what the author of a pod wrote, and say so by annotations of their own, which an
- * author cannot take away: the engine writes them last. */
+/* Whose annotations these are. Engines of Kubernetes pass on what the author of a pod wrote, and say so by annotations of their own, which
+ * an author cannot take away: the engine writes them last. */
 #include "plan/sage_draft.h"
 
 #include "plan/annotations.h"
 
 /* What an author of a pod may set at most; the host policy may allow less. A name that ends with '.' stands for all that begin so. */
 static const char *const most[] = {
-        "sage.sandbox.resources", "sage.sandbox.resources.", "sage.sandbox.network", "sage.sandbox.network.",
-        "sage.sandbox.process",   "sage.sandbox.process.",   "sage.sandbox.policy",
+        "sage.sandbox.resources",
+        "sage.sandbox.resources.",
+        "sage.sandbox.network",
+        "sage.sandbox.network.",
+        "sage.sandbox.process",
+        "sage.sandbox.process.",
+        "sage.sandbox.policy",
 };
 
 bool sage_untrusted(const struct oci_config *config) {
         return annotation_begins(config->annotations, config->n_annotations, "io.kubernetes.");
 }
 
-/* A container that only holds a pod's namespaces. Each engine has its own word for it; an author who could add another engine's must not get
- * out of a policy that way, so one that says otherwise counts for more. */
+/* A container that only holds a pod's namespaces. Each engine has its own word for it; an author who could add another engine's must not
+ * get out of a policy that way, so one that says otherwise counts for more. */
 bool sage_pause(const struct oci_config *config) {
-        static const struct { const char *key, *value; } engines[] = {
-                { "io.kubernetes.cri.container-type", "sandbox" },      /* containerd, pkg/cri/annotations */
-                { "io.kubernetes.cri-o.ContainerType", "sandbox" },     /* CRI-O and podman, pkg/annotations */
-                { "io.kubernetes.docker.type", "podsandbox" },          /* cri-dockerd, a label that becomes one */
+        static const struct {
+                const char *key, *value;
+        } engines[] = {
+                { "io.kubernetes.cri.container-type", "sandbox" },  /* containerd, pkg/cri/annotations */
+                { "io.kubernetes.cri-o.ContainerType", "sandbox" }, /* CRI-O and podman, pkg/annotations */
+                { "io.kubernetes.docker.type", "podsandbox" },      /* cri-dockerd, a label that becomes one */
         };
         bool pause = false;
 
@@ -56,10 +63,11 @@ int sage_trust_annotation(struct sage_draft *d, const char *key) {
                 return 0;
         if (!allowed(most, ELEMENTSOF(most), key))
                 return fail(d->err, CODE_CONFIG_INVALID, EPERM, where,
-                            "an io.kubernetes. annotation says that the author of a pod wrote this: it is for administrators, in a policy");
-        if (host && host->untrusted_annotations && !allowed((const char *const *)host->untrusted_annotations, host->n_untrusted_annotations, key))
-                return fail(d->err, CODE_CONFIG_INVALID, EPERM, where, "untrusted_annotations of %s does not let the author of a pod set this",
-                            d->sources->host_path);
+                        "an io.kubernetes. annotation says that the author of a pod wrote this: it is for administrators, in a policy");
+        if (host && host->untrusted_annotations &&
+                !allowed((const char *const *)host->untrusted_annotations, host->n_untrusted_annotations, key))
+                return fail(d->err, CODE_CONFIG_INVALID, EPERM, where,
+                        "untrusted_annotations of %s does not let the author of a pod set this", d->sources->host_path);
         return 0;
 }
 
@@ -87,6 +95,6 @@ int sage_trust_request(struct sage_draft *d) {
                 return SAGE_REFUSE(d, SAGE_NETWORK, "allow_ech", -1, text);
         if (said(d, SAGE_NETWORK, "proxy_url") && !(d->sources->host && d->sources->host->upstream_proxies))
                 return SAGE_REFUSE(d, SAGE_NETWORK, "proxy_url", -1,
-                                   "the author of a pod may only name a proxy that upstream_proxies of the host policy has");
+                        "the author of a pod may only name a proxy that upstream_proxies of the host policy has");
         return 0;
 }

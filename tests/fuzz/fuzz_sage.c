@@ -1,6 +1,6 @@
-/* libFuzzer: annotations, one a line, "KEY=VALUE" (sage.sandbox. is put before a key without a dot or colon before it); lines that begin with
- * ! are policies: !h is the host policy, !c that of the command line, !n the one named. What is asked is asked again by its canonical form,
- * as a policy: the same bytes; and a failure names a field. */
+/* libFuzzer: annotations, one a line, "KEY=VALUE" (sage.sandbox. is put before a key that begins with neither "sage." nor "io."). A line that
+ * begins with ! is a policy: !h the host policy, !c that of the command line, !n the one named. What is asked is asked again by its
+ * canonical form, as a policy: the same bytes; and a failure names a field. */
 #include "fuzz.h"
 
 #include "base/str.h"
@@ -59,7 +59,7 @@ static void check_again(struct arena *arena, const struct sage_asked *asked) {
         struct error err = { 0 };
 
         expect(spec_decode(arena, &sage_request_type, "canonical", asked->canonical, strlen(asked->canonical), &policy, &err) == 0,
-               "a canonical form can be read");
+                "a canonical form can be read");
         if (sage_compile(arena, &config, &sources, &again, &err) < 0) {
                 fprintf(stderr, "%s\n%s: %s\n", asked->canonical, err.where, err.text);
                 expect(false, "and asked for");
@@ -86,7 +86,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
                 qsort(in.pairs, in.n, sizeof *in.pairs, by_key);
         config.n_annotations = in.n;
         if (sage_compile(&arena, &config, &in.sources, &asked, &err) < 0) {
-                expect(err.where[0] && err.text[0] && err.code >= CODE_CONFIG_INVALID && err.code <= CODE_IDENTITY_INVALID, "a failure names a field");
+                expect(err.where[0] && err.text[0] && err.code >= CODE_CONFIG_INVALID && err.code <= CODE_IDENTITY_INVALID,
+                        "a failure names a field");
                 return 0;
         }
         if (asked.request)

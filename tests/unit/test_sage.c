@@ -15,8 +15,8 @@
 struct row {
         const char *name, *annotations;
         const char *where, *text;
-        enum code code;          /* 0: CODE_CONFIG_INVALID */
-        const char *more;        /* further members of the config */
+        enum code code;                          /* 0: CODE_CONFIG_INVALID */
+        const char *more;                        /* further members of the config */
         const char *host, *command_line, *named; /* policies, as JSON with ' for " */
 };
 
@@ -48,8 +48,8 @@ static const void *policy(const struct spec_type *type, size_t size, const char 
 static int ask(const struct row *row, struct sage_asked *ret) {
         struct oci_config *config = arena_new(&arena, struct oci_config);
         struct sage_sources sources = { .host_path = "/h/host.json", .command_line_path = "/c.json", .named_path = "/h/policies/n.json" };
-        char *text = arena_printf(&arena, "{\"ociVersion\":\"1.3.0\",\"annotations\":{%s}%s%s}", quoted(row->annotations, "\\\""), row->more ? "," : "",
-                                  row->more ? row->more : "");
+        char *text = arena_printf(&arena, "{\"ociVersion\":\"1.3.0\",\"annotations\":{%s}%s%s}", quoted(row->annotations, "\\\""),
+                row->more ? "," : "", row->more ? row->more : "");
 
         decode(&oci_config_type, text, config);
         if (row->host)
@@ -69,7 +69,7 @@ static void check_refused(const struct row *rows, size_t n) {
 
                 if (r >= 0 || err.code != code || strcmp(err.where, rows[i].where) != 0 || !strstr(err.text, rows[i].text)) {
                         print_error("%s: %s\nexpected %u %s: … %s …\n", rows[i].name, r < 0 ? "" : asked.canonical, code, rows[i].where,
-                                    rows[i].text);
+                                rows[i].text);
                         if (r < 0)
                                 print_error("found    %u %s: %s\n", err.code, err.where, err.text);
                         assert_true(false);
@@ -80,6 +80,7 @@ static void check_refused(const struct row *rows, size_t n) {
 
 /* ---- spelling and types ------------------------------------------------------------------------------------------------ */
 
+/* clang-format off */
 static const struct row spellings[] = {
         { "no such annotation", "\"sage.x\":\"1\"", "annotations[\"sage.x\"]", "no such annotation" },
         { "no such object", A("resource", "{}"), AT("resource"), "did you mean sage.sandbox.resources?" },
@@ -146,6 +147,7 @@ static const struct row types[] = {
         { "a name of a variable", A("process.allowed_env_names", "PATH 1A"), AT("process.allowed_env_names") "[1]", "name of a variable" },
         { "a variable with a value", A("process.allowed_env_names", "A=b"), AT("process.allowed_env_names") "[0]", "name of a variable" },
 };
+/* clang-format on */
 
 static void both_spellings_are_strict(void **state) {
         (void)state;
@@ -160,6 +162,7 @@ static void both_spellings_are_strict(void **state) {
 #define WRITE(path) A("filesystem.write_paths", path), AT("filesystem.write_paths")
 #define PROTECTED(path) A("filesystem", "{'protected_paths':['ok','" path "']}"), AT("filesystem") ".protected_paths[1]"
 
+/* clang-format off */
 static const struct row rules[] = {
         { "an empty search path", A("process.command_path", ""), AT("process.command_path"), "absolute directories" },
         { "a relative search path", A("process.command_path", "bin"), AT("process.command_path"), "absolute directories" },
@@ -234,6 +237,7 @@ static const struct row rules[] = {
         { "another limit in a cgroup's own words", A("resources.max_processes", "64"), "linux.resources.unified[\"pids.max\"]", "max", 0,
           "\"linux\":{\"resources\":{\"unified\":{\"pids.max\":\"max\"}}}" },
 };
+/* clang-format on */
 
 static void what_does_not_go_together_is_named(void **state) {
         (void)state;
@@ -244,6 +248,7 @@ static void what_does_not_go_together_is_named(void **state) {
 
 #define LIST "{'network':{'mode':'allowlist','allowed_hosts':['pypi.org','*.npmjs.org'],'allowed_ports':[443]}}"
 
+/* clang-format off */
 static const struct row loosened[] = {
         { "more memory", A("resources.memory_mb", "65"), AT("resources.memory_mb"), "no more as in the policy /c.json",
           .command_line = "{'resources':{'memory_mb':64}}" },
@@ -309,6 +314,7 @@ static const struct row untrusted[] = {
         { "a container that one engine calls a sandbox and another does not", A("x", "1") POD ",\"io.kubernetes.cri-o.ContainerType\":\"sandbox\"",
           AT("x"), "no such annotation" },
 };
+/* clang-format on */
 
 static void a_bundle_only_makes_a_policy_tighter(void **state) {
         (void)state;
@@ -327,6 +333,7 @@ static void the_author_of_a_pod_only_makes_it_tighter(void **state) {
 
 /* ---- what comes of it ----------------------------------------------------------------------------------------------------- */
 
+/* clang-format off */
 static const struct came {
         const char *name, *annotations, *canonical; /* ' for " */
         const char *more, *host, *command_line, *named;
@@ -364,12 +371,16 @@ static const struct came {
         { "soft limits that a policy allows", A("resources", "{'memory_mb':64,'require_hard_limits':false}") POD,
           "{'resources':{'memory_mb':64,'require_hard_limits':false}}", .command_line = "{'resources':{'require_hard_limits':false}}" },
 };
+/* clang-format on */
 
 static void the_canonical_form_is_what_is_asked(void **state) {
         (void)state;
         for (size_t i = 0; i < ELEMENTSOF(came); i++) {
-                const struct row row = { .annotations = came[i].annotations, .more = came[i].more, .host = came[i].host,
-                                         .command_line = came[i].command_line, .named = came[i].named };
+                const struct row row = { .annotations = came[i].annotations,
+                        .more = came[i].more,
+                        .host = came[i].host,
+                        .command_line = came[i].command_line,
+                        .named = came[i].named };
                 struct sage_asked asked = { 0 };
                 const char *expected = quoted(came[i].canonical, "\"");
 
@@ -384,9 +395,11 @@ static void the_canonical_form_is_what_is_asked(void **state) {
 
 static void a_strict_sandbox_has_every_default_and_bounds_lower_them(void **state) {
         const struct row plain = { .annotations = STRICT };
-        const struct row said = { .annotations = STRICT "," A("resources", "{'cpu_percent':100.0,'memory_mb':1024}") "," A("network.mode", "none") };
-        const struct row bounded = { .annotations = STRICT, .host = "{'allow_symlinks':true,'ceilings':{'memory_mb':64,'cpu_percent':1000,"
-                                                                    "'max_wall_time_seconds':9.5}}" };
+        const struct row said = { .annotations = STRICT
+                "," A("resources", "{'cpu_percent':100.0,'memory_mb':1024}") "," A("network.mode", "none") };
+        const struct row bounded = { .annotations = STRICT,
+                .host = "{'allow_symlinks':true,'ceilings':{'memory_mb':64,'cpu_percent':1000,"
+                        "'max_wall_time_seconds':9.5}}" };
         struct sage_asked a, b;
 
         (void)state;
@@ -409,7 +422,7 @@ static void a_strict_sandbox_has_every_default_and_bounds_lower_them(void **stat
 
 static void a_container_that_holds_a_pods_namespaces_asks_for_nothing(void **state) {
         const struct row pause = { .annotations = A("x", "1") ",\"io.kubernetes.cri.container-type\":\"sandbox\"",
-                                   .command_line = "{'resources':{'memory_mb':64}}" };
+                .command_line = "{'resources':{'memory_mb':64}}" };
         struct sage_asked asked;
 
         (void)state;
@@ -419,6 +432,7 @@ static void a_container_that_holds_a_pods_namespaces_asks_for_nothing(void **sta
 
 /* ---- the two spellings ---------------------------------------------------------------------------------------------------- */
 
+/* clang-format off */
 static const struct member { const char *group, *name, *json, *plain; } members[] = {
         { "resources", "cpu_percent", "150.25", "150.25" },
         { "resources", "memory_mb", "8796093022207", "8796093022207" },
@@ -442,6 +456,7 @@ static const struct member { const char *group, *name, *json, *plain; } members[
         { "host", "linux_execution_uid", "4294967294", "4294967294" },
         { "host", "linux_execution_gid", "1", "1" },
 };
+/* clang-format on */
 
 /* Those of MASK: in JSON where JSON has their bit, else by themselves. */
 static const char *spell(uint32_t mask, uint32_t json) {
@@ -455,9 +470,11 @@ static const char *spell(uint32_t mask, uint32_t json) {
                         if (!(mask >> i & 1) || strcmp(members[i].group, groups[g]) != 0)
                                 continue;
                         if (json >> i & 1)
-                                object = arena_printf(&arena, "%s%s'%s':%s", object ? object : "", object ? "," : "", members[i].name, members[i].json);
+                                object = arena_printf(
+                                        &arena, "%s%s'%s':%s", object ? object : "", object ? "," : "", members[i].name, members[i].json);
                         else
-                                text = arena_printf(&arena, "%s%s\"" S "%s.%s\":\"%s\"", text, comma, groups[g], members[i].name, members[i].plain);
+                                text = arena_printf(
+                                        &arena, "%s%s\"" S "%s.%s\":\"%s\"", text, comma, groups[g], members[i].name, members[i].plain);
                         comma = *text ? "," : "";
                 }
                 if (object)
@@ -505,7 +522,8 @@ static void both_spellings_mean_the_same(void **state) {
 static int name_of(const char *value, const char **ret) {
         struct oci_config *config = arena_new(&arena, struct oci_config);
 
-        decode(&oci_config_type, arena_printf(&arena, "{\"ociVersion\":\"1.3.0\",\"annotations\":{\"" S "policy\":\"%s\"}}", value), config);
+        decode(&oci_config_type, arena_printf(&arena, "{\"ociVersion\":\"1.3.0\",\"annotations\":{\"" S "policy\":\"%s\"}}", value),
+                config);
         return sage_policy_name(&arena, config, ret, &err);
 }
 
