@@ -6,7 +6,7 @@
 #include "base/str.h"
 #include "cmd/matching.h"
 #include "life/end.h"
-#include "life/release.h"
+#include "life/force.h"
 #include "life/salvage.h"
 
 struct delete_options { bool force, regex; };
@@ -22,27 +22,13 @@ static bool may_go(enum oci_status status, bool force) {
         return force || status == OCI_STATUS_STOPPED || status == OCI_STATUS_CREATED;
 }
 
-/* Whoever holds the lock may wait for a hook, or for a container's process that is frozen, without end. All that it waits for ends with the
- * container's processes; then it undoes what it did and lets go of the lock. */
-static int open_by_force(struct invocation *invocation, const char *id, struct container *ret, struct error *err) {
-        _cleanup_container_ struct container busy = CONTAINER_CLOSED;
-        struct error ignored;
-        int r = container_open(invocation->arena, invocation->root, id, CONTAINER_LOCKED_AT_ONCE, ret, err);
-
-        if (r == 0 || err->code != CODE_BUSY)
-                return r;
-        if (container_open(invocation->arena, invocation->root, id, CONTAINER_UNLOCKED, &busy, &ignored) == 0)
-                (void)release_kill(&busy, &ignored);
-        return container_open(invocation->arena, invocation->root, id, CONTAINER_LOCKED, ret, err);
-}
-
 static int delete_one(struct invocation *invocation, const char *id, const void *options, struct error *err) {
         _cleanup_container_ struct container container = CONTAINER_CLOSED;
         const struct delete_options *o = options;
         enum oci_status status;
         int r;
 
-        r = o->force ? open_by_force(invocation, id, &container, err)
+        r = o->force ? container_open_by_force(invocation->arena, invocation->root, id, &container, err)
                      : container_open(invocation->arena, invocation->root, id, CONTAINER_LOCKED, &container, err);
         if (r < 0 && o->force && err->code == CODE_STATE_CORRUPT) {
                 log_message(LOG_LEVEL_WARNING, "%s; deleting what can be found", err->text);

@@ -25,7 +25,8 @@ static int kill_init(const struct container *container, struct error *err) {
         if (r < 0 && r != -ESRCH)
                 return fail_errno(err, CODE_RELEASE_FAILED, -r, container->id, "cannot kill the container's process");
         r = process_wait_end(pidfd, RELEASE_WAIT_MS);
-        return r < 0 ? fail_errno(err, CODE_LOST, -r, container->id, "the container's process %d does not die", container->status.init->pid) : 0;
+        return r < 0 ? fail_errno(err, CODE_LOST, -r, container->id, "the container's process %d does not die; it may wait for a file system that does not answer", container->status.init->pid)
+                     : 0;
 }
 
 /* The cgroup that is ours; *ret_fd stays -1 where there is none, or not any more. One that cannot be looked at may be. */

@@ -1,5 +1,7 @@
 """From create to delete: what ends ends wholly, and nothing stays behind."""
 
+import os
+
 import residue
 
 # A tree in which nobody minds TERM: the parent ignores it, and what it starts inherits that.
@@ -82,3 +84,35 @@ def test_a_container_in_an_existing_cgroup_tree_takes_only_its_own_cgroup_away(v
     container.config["linux"]["cgroupsPath"] = parent.path.removeprefix("/sys/fs/cgroup") + "/inner"
     container.run().must_succeed()
     assert parent.exists()
+
+
+def hung_source(vm, how):
+    """A directory whose file system does not answer, the server's Process, and the file that says what was asked of it."""
+    directory = vm.temporary_directory()
+    server = vm.spawn([os.path.join(os.path.dirname(__file__), "../cli/hung-fuse"), directory, how])
+    vm.on_end(lambda: (server.kill(), vm.run(["umount", directory])))
+    said = lambda word: word in server.output()[0]  # noqa: E731
+    vm.wait_until(lambda: said("mounted"), "a file system")
+    return directory, server, said
+
+
+def test_delete_force_ends_a_create_whose_source_does_not_answer(vm):
+    userns = {"uidMappings": [{"containerID": 0, "hostID": 0, "size": 65536}]}
+    userns["gidMappings"] = userns["uidMappings"]
+    for other_namespace in False, True:  # then it is the runtime itself that waits
+        directory, server, said = hung_source(vm, "unread")
+        other = vm.container("/bin/sleep", "1000").launch()
+        container = vm.container("/bin/true")
+        container.config["mounts"].append({"destination": "/mnt", "type": "bind", "source": f"{directory}/sub", "options": ["bind"]})
+        if other_namespace:
+            container.config["linux"].update(userns)
+            container.config["linux"]["namespaces"].append({"type": "user"})
+        create = container.spawn_create()
+        vm.wait_until(lambda: said("asked"), "somebody who waits")  # noqa: B023
+        assert container.state()["status"] == "creating"
+        assert container.id in vm.runtime("list").must_succeed().stdout
+        other.exec("/bin/true").must_succeed()
+        container.delete("--force").must_succeed()
+        create.wait().must_fail()
+        vm.runtime("state", container.id).must_fail()
+        other.delete("--force").must_succeed()
