@@ -36,6 +36,11 @@ struct call {
         { __NR_##name, 2, { { (argument), ~0u, (uint32_t)(value) }, { (argument2), ~0u, (uint32_t)(value2) } } }
 /* clang-format on */
 
+/* The filter as a program: RET has room for CALLS_INSTRUCTIONS_MAX, of which *RET_N are used. */
+#define CALLS_INSTRUCTIONS_MAX 512
+struct sock_filter; /* linux/filter.h */
+int calls_program(const struct call *rows, size_t n, uint32_t otherwise, struct sock_filter *ret, size_t *ret_n, struct error *err);
+
 /* Sets no_new_privs and loads the filter: everything but the N rows does OTHERWISE (SECCOMP_RET_*), and calls of a foreign architecture kill
  * the process. There is no way back, and children inherit it. */
 int calls_allow_only(const struct call *rows, size_t n, uint32_t otherwise, struct error *err);
