@@ -83,6 +83,7 @@ static int join_container(struct invocation *invocation, const struct exec_optio
             (plan.protect_binary && (r = protect_binary(invocation->argv, err)) < 0))
                 return r;
         request.preserve_fds = o->preserve_fds + request.activation.n_fds;
+        request.root = invocation->root;
         request.plan = &plan;
         request.process = process;
         request.filter = plan.filter ? &filter : NULL;

@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/capability.h>
 #include <linux/close_range.h>
 #include <sched.h>
 #include <signal.h>
@@ -17,6 +16,7 @@
 #include "apply/affinity.h"
 #include "apply/credentials.h"
 #include "apply/idmap.h"
+#include "apply/namespaces.h"
 #include "apply/oom.h"
 #include "apply/rdt.h"
 #include "apply/rlimits.h"
@@ -32,6 +32,7 @@
 #include "life/pid_file.h"
 #include "life/room.h"
 #include "life/sync.h"
+#include "life/tracers.h"
 
 struct join {
         const struct join_request *request;
@@ -290,13 +291,6 @@ static void abandon(struct joined *joined) {
         joined_close(joined);
 }
 
-static bool may_trace(const struct plan_process *process) {
-        const struct plan_capabilities *sets = process->capabilities;
-
-        /* A file's inheritable set raises what a process may inherit, whatever its bounding set is (capabilities(7)). */
-        return (sets->bounding | sets->permitted | sets->inheritable) >> CAP_SYS_PTRACE & 1;
-}
-
 /* Whose processes see us come, and may they trace us? Those of a joined pid namespace are not known here. In a user namespace of the
  * container's own nobody has rights over us; where it has the host's pid namespace there is nothing to hide. */
 static bool needs_usher(const struct join *j) {
@@ -304,13 +298,21 @@ static bool needs_usher(const struct join *j) {
 
         if (j->namespaces & CLONE_NEWUSER || !(j->namespaces & CLONE_NEWPID))
                 return false;
-        return j->container->status.tracers || may_trace(plan->process) || !(plan->namespaces->create & CLONE_NEWPID);
+        return j->container->status.tracers || tracers_possible(plan->process) || !(plan->namespaces->create & CLONE_NEWPID);
 }
 
 /* A tracer that this command brings in is written down before it is there. */
-static int note_tracer(struct container *container, const struct join_request *request, struct error *err) {
-        if (container->status.tracers || may_trace(request->plan->process) || !may_trace(request->process))
+static int note_tracer(struct container *container, struct arena *arena, const struct join_request *request, struct error *err) {
+        char path[32];
+        struct stat pids;
+        int r;
+
+        if (container->status.tracers || tracers_possible(request->plan->process) || !tracers_possible(request->process))
                 return 0;
+        snprintf(path, sizeof path, "/proc/%d/ns/pid", container->status.init->pid);
+        if (namespaces_joins(request->plan->namespaces, CLONE_NEWPID) && stat(path, &pids) == 0 &&
+                (r = tracers_tell(arena, request->root, container->id, &pids, err)) < 0)
+                return r;
         container->status.has |= STATUS_STATUS_HAS_TRACERS;
         container->status.tracers = true;
         return container_save(container, err);
@@ -342,7 +344,7 @@ int join(struct arena *arena, struct container *container, int init, const struc
 
         if (syscall(SYS_close_range, 3 + request->preserve_fds, ~0u, CLOSE_RANGE_CLOEXEC) < 0)
                 return fail_errno(err, CODE_LAUNCH_FAILED, errno, "", "cannot mark inherited descriptors close-on-exec");
-        if ((r = prepare(&j, arena, err)) == 0 && (r = note_tracer(container, request, err)) == 0 && (r = clone_into(&j, &joined, err)) == 0) {
+        if ((r = prepare(&j, arena, err)) == 0 && (r = note_tracer(container, arena, request, err)) == 0 && (r = clone_into(&j, &joined, err)) == 0) {
                 dialogue.socket = j.sync.runtime;
                 dialogue.pid = joined.pid;
                 r = see_off(&j, &joined, &dialogue, err);

@@ -13,6 +13,7 @@
 #include "spec/plan.h"
 
 struct join_request {
+        const char *root;                   /* --root */
         const struct plan_plan *plan;       /* of the container */
         const struct plan_process *process; /* what to run */
         const struct filter_program *filter;

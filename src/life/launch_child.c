@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <sched.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "apply/dev_nodes.h"
@@ -15,6 +16,7 @@
 #include "libocispec/spec.h"
 #include "life/gate.h"
 #include "life/hook_state.h"
+#include "life/tracers.h"
 #include "life/usher.h"
 
 /* The program's own socket, where somebody waits to be notified; an engine that has arranged for that itself says so in the environment. */
@@ -76,6 +78,15 @@ static int make_devices(struct launch *l, struct error *err) {
         return dev_nodes_make(l->plan, &l->child.nodes, err);
 }
 
+/* Those who are in the pid namespace that is joined may trace from now on whoever is let into it. */
+static int tell_of_tracer(struct launch *l, struct error *err) {
+        struct stat pids;
+
+        if (!l->child.exposed || !tracers_possible(l->plan->process) || fstat(namespaces_fd(&l->child.joins, CLONE_NEWPID), &pids) < 0)
+                return 0;
+        return tracers_tell(l->arena, l->request->root, l->plan->id, &pids, err);
+}
+
 static void list_kept(struct launch *l) {
         struct child *child = &l->child;
         size_t n_sources = child->sources ? l->plan->n_mounts : 0;
@@ -122,7 +133,7 @@ int launch_prepare_child(struct launch *l, struct error *err) {
                 return r;
         if ((r = open_sources(l, err)) < 0 || (r = make_devices(l, err)) < 0 ||
             (r = namespaces_open(plan->namespaces, &child->joins, err)) < 0 ||
-            (r = namespaces_check_own(plan, &child->joins, err)) < 0 || (r = sync_open(&child->sync, err)) < 0 ||
+            (r = namespaces_check_own(plan, &child->joins, err)) < 0 || (r = tell_of_tracer(l, err)) < 0 || (r = sync_open(&child->sync, err)) < 0 ||
             (l->usher && (r = sync_ask_pids(child->sync.runtime, err)) < 0))
                 return r;
         if (l->request->wait_for_start && (r = gate_open(l->result.container.dir, &child->gate, err)) < 0)

@@ -46,7 +46,8 @@ void room_mend(struct container *container) {
         if (!(container->status.has & STATUS_STATUS_HAS_ROOM))
                 return;
         limit = container->status.room;
-        if (cgroup_claim_open(container, &fd) == 0 && cgroup_room_read(fd, &now) == 0 && now == limit + 1 && cgroup_room_write(fd, limit) < 0)
+        if (cgroup_claim_open(container, &fd) == 0 && cgroup_room_read(fd, &now) == 0 && now == limit + 1 &&
+                cgroup_room_write(fd, limit) < 0)
                 return;
         log_debug("%s: pids.max is what it was before a runtime was killed", container->id);
         (void)note(container, false, 0);

@@ -407,6 +407,74 @@ traced() {
         succeeded
 }
 
+# knows_of_tracers ID: is an exec in container ID on its guard?
+knows_of_tracers() {
+        grep -q '"tracers":true' "$ROOT/$1/status.json"
+}
+
+@test "another container that is let into its pid namespace with CAP_SYS_PTRACE is reckoned with, however it got that" {
+        local pid userns='.linux.namespaces += [{type: "user"}] | .linux.uidMappings = [{containerID: 0, hostID: 0, size: 65536}]
+                | .linux.gidMappings = .linux.uidMappings'
+        local traces='.process.capabilities |= map_values(. + ["CAP_SYS_PTRACE"])'
+        running
+        create apart
+        pid=$(state box .pid)
+        # beside FILTER: one more container in that pid namespace.
+        beside() {
+                local BUNDLE=$BATS_TEST_TMPDIR/beside
+                runtime delete --force other
+                bundle sleep 100
+                config ".linux.namespaces |= map(if .type == \"pid\" then .path = \"/proc/$pid/ns/pid\" else . end) | $1"
+                create other
+        }
+        beside .
+        ! knows_of_tracers box
+        beside "$userns | $traces | .mounts |= map(select(.type != \"proc\")) | del(.linux.maskedPaths, .linux.readonlyPaths)" # no rights over the host's processes
+        ! knows_of_tracers box
+        beside "$traces"
+        knows_of_tracers box
+        in_box box true
+        succeeded
+
+        runtime delete --force box
+        runtime delete --force other
+        bundle sleep 100
+        create box
+        pid=$(state box .pid)
+        beside .
+        start other
+        ! knows_of_tracers box
+        in_box --cap CAP_SYS_PTRACE other true
+        succeeded
+        knows_of_tracers box
+        knows_of_tracers other
+        ! knows_of_tracers apart
+}
+
+@test "a container with CAP_SYS_PTRACE is let into another's pid namespace only when an exec under way there is done" {
+        local pid holder
+        running
+        pid=$(state box .pid)
+        python3 - "$ROOT/box" 3>&- >"$BATS_TEST_TMPDIR/locked" <<-'PYTHON' &
+		import fcntl, os, sys, time
+		fcntl.flock(os.open(sys.argv[1], os.O_RDONLY), fcntl.LOCK_EX)
+		print("locked", flush=True)
+		time.sleep(100)
+	PYTHON
+        holder=$!
+        wait_until grep -q locked "$BATS_TEST_TMPDIR/locked"
+        bundle sleep 100
+        config ".linux.namespaces |= map(if .type == \"pid\" then .path = \"/proc/$pid/ns/pid\" else . end)
+                | .process.capabilities |= map_values(. + [\"CAP_SYS_PTRACE\"])"
+        background "$BATS_TEST_TMPDIR/create" "$SAGE_RUNTIME" --root "$ROOT" create --bundle "$BUNDLE" other
+        sleep 0.3
+        [ "$(state other .pid)" = 0 ]
+        kill "$holder"
+        wait $!
+        [ "$(state other .pid)" != 0 ]
+        knows_of_tracers box
+}
+
 @test "--cgroup may not lead out of the container's own" {
         running
         in_box --cgroup ../.. box true
