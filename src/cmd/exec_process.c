@@ -112,10 +112,11 @@ static int from_options(struct invocation *invocation, const struct exec_options
         return add_environment(invocation, &o->env, process, err);
 }
 
-/* The file of --process has the whole process object: what another option says of it would be left out silently. */
+/* The file of --process has the whole process object: what another option says of it would be left out silently. --tty is not among them:
+ * people add it by habit (runc and crun take it there), and all that it can mean is done. */
 static int refuse_beside_file(const struct exec_options *o, char **args, struct error *err) {
         const struct { bool given; const char *option; } others[] = {
-                { o->tty, "--tty" }, { o->cwd, "--cwd" }, { o->user, "--user" }, { o->groups.n, "--additional-gids" }, { o->env.n, "--env" },
+                { o->cwd, "--cwd" }, { o->user, "--user" }, { o->groups.n, "--additional-gids" }, { o->env.n, "--env" },
                 { o->caps.n, "--cap" }, { o->no_new_privileges, "--no-new-privs" }, { o->selinux, "--process-label" },
                 { o->apparmor, "--apparmor" }, { args[0], "COMMAND" },
         };
@@ -140,8 +141,10 @@ int exec_process(struct invocation *invocation, const struct exec_options *optio
                 return r < 0 ? r : compile_process_within(invocation->arena, plan, "process", &host.facts, *ret, err);
         }
         process = arena_new(invocation->arena, struct oci_process);
-        if ((r = bundle_decode(invocation, options->process, &oci_process_type, process, err)) < 0 ||
-            (r = compile_process(invocation->arena, process, "process", &host.facts, ret, err)) < 0)
+        if ((r = bundle_decode(invocation, options->process, &oci_process_type, process, err)) < 0)
+                return r;
+        process->terminal |= options->tty;
+        if ((r = compile_process(invocation->arena, process, "process", &host.facts, ret, err)) < 0)
                 return r;
         return compile_process_within(invocation->arena, plan, "process", &host.facts, *ret, err);
 }

@@ -225,7 +225,6 @@ in_box() {
                 failed 255 "${1%% *}: not beside --process"
         }
         table beside <<-'ROWS'
-		--tty
 		--cwd /
 		--user 0
 		--additional-gids 5
@@ -239,6 +238,21 @@ in_box() {
         failed 255 'COMMAND: not beside --process'
         in_box --process "$BATS_TEST_TMPDIR/process.json" --cgroup / --preserve-fds 0 --ignore-paused box
         succeeded
+}
+
+@test "--tty beside --process gives its process a terminal, of the size that the file says" {
+        running
+        printf '{"cwd": "/", "args": ["tty"]}' >"$BATS_TEST_TMPDIR/process.json"
+        detached "$BATS_TEST_DIRNAME/terminal" -- "$SAGE_RUNTIME" --root "$ROOT" exec --tty --process "$BATS_TEST_TMPDIR/process.json" box
+        succeeded
+        said /dev/pts/0
+        printf '{"cwd": "/", "args": ["stty", "size"], "terminal": true, "consoleSize": {"height": 10, "width": 110}}' \
+                >"$BATS_TEST_TMPDIR/process.json"
+        background "$BATS_TEST_TMPDIR/master" "$BATS_TEST_DIRNAME/receive-console" "$BATS_TEST_TMPDIR/socket"
+        wait_until [ -S "$BATS_TEST_TMPDIR/socket" ]
+        in_box --tty --detach --console-socket "$BATS_TEST_TMPDIR/socket" --process "$BATS_TEST_TMPDIR/process.json" box
+        succeeded
+        wait_until grep -q '10 110' "$BATS_TEST_TMPDIR/master"
 }
 
 @test "--detach returns at once and the pid file names the command's process" {
