@@ -17,13 +17,16 @@
 #include "version.h"
 
 static const struct option_row global_options[] = {
-        { "root", 0, OPTION_TEXT, offsetof(struct invocation, root), "directory for the state of containers" },
+        { "root", 0, OPTION_TEXT, offsetof(struct invocation, root),
+          "directory for the state of containers (root: /run/sage-runtime, others: $XDG_RUNTIME_DIR/sage-runtime)" },
         { "log", 0, OPTION_TEXT, offsetof(struct invocation, log), "where messages go: a file (also file:PATH), journald:NAME or syslog:NAME; stderr by default" },
-        { "log-format", 0, OPTION_TEXT, offsetof(struct invocation, log_format), "text or json" },
-        { "log-level", 0, OPTION_TEXT, offsetof(struct invocation, log_level), "error, warning, info or debug" },
+        { "log-format", 0, OPTION_TEXT, offsetof(struct invocation, log_format), "text (default) or json" },
+        { "log-level", 0, OPTION_TEXT, offsetof(struct invocation, log_level), "error, warning (default), info or debug" },
         { "debug", 0, OPTION_FLAG, offsetof(struct invocation, debug), "the same as --log-level debug" },
-        { "systemd-cgroup", 0, OPTION_FLAG, offsetof(struct invocation, systemd_cgroup), "the same as --cgroup-manager systemd" },
-        { "cgroup-manager", 0, OPTION_TEXT, offsetof(struct invocation, cgroup_manager_name), "cgroupfs, systemd or disabled" },
+        { "systemd-cgroup", 0, OPTION_FLAG, offsetof(struct invocation, systemd_cgroup),
+          "the same as --cgroup-manager systemd: not there yet, refused" },
+        { "cgroup-manager", 0, OPTION_TEXT, offsetof(struct invocation, cgroup_manager_name),
+          "cgroupfs (default), or disabled: no cgroup and no limits; systemd is not there yet" },
         { "libexec", 0, OPTION_TEXT, offsetof(struct invocation, libexec), "directory of our helper programs; by default where they were installed" },
         { "sandbox-policy", 0, OPTION_TEXT, offsetof(struct invocation, sandbox_policy), "rules over every bundle's sage.* annotations: the name of an administrator's policy, or a path" },
         { "host-policy", 0, OPTION_TEXT, offsetof(struct invocation, host_policy), "another file than /etc/sage-runtime/host.json; named policies lie in policies/ beside it" },
@@ -50,7 +53,8 @@ static int print_help(void) {
 }
 
 static int print_command_help(const struct command *command) {
-        printf("usage: sage-runtime %s [options]%s%s\n\n%s\n", command->name, *command->operands ? " " : "", command->operands, command->help);
+        printf("usage: sage-runtime %s%s%s%s\n\n%s\n", command->name, command->n_options ? " [options]" : "", *command->operands ? " " : "",
+               command->operands, command->help);
         if (command->n_options)
                 printf("\nOptions:\n");
         options_help(command->options, command->n_options);

@@ -42,8 +42,8 @@ int command_parse(struct invocation *invocation, const struct command *command, 
         if (r < 0)
                 return r;
         if (n < min || (max >= 0 && n > max))
-                return fail(err, CODE_USAGE, EINVAL, "", "usage: sage-runtime %s [options]%s%s", command->name,
-                        *command->operands ? " " : "", command->operands);
+                return fail(err, CODE_USAGE, EINVAL, "", "usage: sage-runtime %s%s%s%s", command->name,
+                        command->n_options ? " [options]" : "", *command->operands ? " " : "", command->operands);
         *ret_operands = operands;
         if (ret_n)
                 *ret_n = n;

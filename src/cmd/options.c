@@ -120,6 +120,6 @@ void options_help(const struct option_row *rows, size_t n) {
                 if (rows[i].letter)
                         snprintf(letter, sizeof letter, "-%c, ", rows[i].letter);
                 width = printf("  %s--%s%s", letter, rows[i].name, takes_value(&rows[i]) ? " VALUE" : "");
-                printf("%*s%s\n", width < 32 ? 32 - width : 1, "", rows[i].help);
+                printf("%*s%s\n", width < 34 ? 34 - width : 1, "", rows[i].help);
         }
 }

@@ -47,6 +47,21 @@ one_line() {
         done
 }
 
+@test "help speaks of options only where there are any, and what they do stands in one column" {
+        local command
+        for command in create run exec update kill delete list events spec plan check egress ''; do
+                # shellcheck disable=SC2086
+                "$SAGE_RUNTIME" $command --help | awk -v columns=0 'match($0, /^  (-., |    )--[a-z0-9-]+( VALUE)? +/) { seen[RLENGTH] = 1 }
+                        END { for (n in seen) columns++; exit columns != 1 }' || { echo "columns of $command --help"; return 1; }
+        done
+        detached runtime start --help
+        said 'usage: sage-runtime start ID'
+        detached runtime start
+        failed 1 'usage: sage-runtime start ID'
+        detached runtime kill --help
+        said 'usage: sage-runtime kill [options] ID'
+}
+
 @test "without a command, or with an unknown one or an unknown option, the exit status is 1 and nothing is on stdout" {
         usage_error() {
                 local stdout
