@@ -93,7 +93,7 @@ static void vet_and_connect(struct dialing *dialing, struct dial *d, uint64_t no
         uint32_t own = 0;
         struct vetting vetting;
         /* This host's own are private ones, so where those are allowed it makes no difference. */
-        int r = dialing->policy->deny_private ? route_own(dialing->route, &d->addresses, &own) : 0;
+        int r = dialing->policy->deny_private ? route_own(dialing->route, dialing->policy, &d->addresses, &own) : 0;
 
         if (r < 0) {
                 refuse(dialing, d, REFUSAL_DIALER_HELPER, "routes: %s", strerror(-r));

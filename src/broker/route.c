@@ -62,14 +62,25 @@ static int hear(int socket, uint32_t sequence, bool *ret_own) {
         return 0;
 }
 
-int route_own(int socket, const struct addresses *addresses, uint32_t *ret_own) {
+static int is_own(int socket, const struct address *a, bool *ret_own) {
         static uint32_t sequence;
+        int r = ask(socket, a, ++sequence);
+
+        return r < 0 ? r : hear(socket, sequence, ret_own);
+}
+
+int route_own(int socket, const struct policy *policy, const struct addresses *addresses, uint32_t *ret_own) {
+        const struct address_host host = { .nat64 = policy->nat64, .n_nat64 = policy->n_nat64 };
         uint32_t bits = 0;
-        bool own;
-        int r;
 
         for (size_t i = 0; i < addresses->n; i++) {
-                if ((r = ask(socket, &addresses->list[i], ++sequence)) < 0 || (r = hear(socket, sequence, &own)) < 0)
+                struct address_class class = address_classify(&addresses->list[i], &host);
+                bool own = false;
+                int r = is_own(socket, &addresses->list[i], &own);
+
+                if (r == 0 && !own && class.has_embedded && class.verdict == ADDRESS_GLOBAL)
+                        r = is_own(socket, &class.embedded, &own);
+                if (r < 0)
                         return r;
                 bits |= (uint32_t)own << i;
         }

@@ -21,7 +21,7 @@ struct vetting vet(const struct policy *policy, enum host_kind kind, const struc
                 struct address_class class = address_classify(a, &host);
                 enum refusal refusal = policy_decide_address(policy, kind, &class);
 
-                if (!refusal && is_among(a, upstream))
+                if (!refusal && (is_among(a, upstream) || (class.has_embedded && is_among(&class.embedded, upstream))))
                         return (struct vetting){ REFUSAL_POLICY_UPSTREAM, *a, { .name = "the upstream proxy" } };
                 if (refusal)
                         return (struct vetting){ refusal, *a, class };

@@ -86,7 +86,7 @@ static int follow(struct explanation *e, struct error *err) {
                 add_refusal(e, refusal);
                 return 0;
         }
-        if ((r = route_open(&route)) < 0 || (r = route_own(route, &e->addresses, &e->own)) < 0)
+        if ((r = route_open(&route)) < 0 || (r = route_own(route, &e->policy, &e->addresses, &e->own)) < 0)
                 return fail_errno(err, CODE_INTERNAL, -r, "netlink", "cannot ask the routing table which addresses are this host's");
         add_refusal(e, vet(&e->policy, e->tunnel.kind, &e->addresses, e->own, proxy ? &e->upstream : NULL).refusal);
         return 0;

@@ -210,11 +210,15 @@ def with_ip(*words):
 
 
 def test_the_hosts_own_public_address_is_no_public_one():
-    zone = {"self.example": {A: ["93.184.200.1"]}}
+    zone = {"self.example": {A: ["93.184.200.1"]}, "back.example": {AAAA: ["64:ff9b::5db8:c801"]}, "again.example": {AAAA:
+            ["2606:64::5db8:c801"]}}  # fmt: skip
     with with_ip("address", "93.184.200.1/32", "dev", "lo"), NameServer(zone), Server(echo, "93.184.200.1", 443):
-        with Probe(allow("self.example", "93.184.200.1")) as probe:
+        with Probe(allow("*.example", "93.184.200.1", nat64_prefixes=["2606:64::/96"])) as probe:
             assert probe.connect("self.example:443") == ("dns.non_global_answer", "93.184.200.1", "1", "an address of this host")
             assert probe.code("93.184.200.1:443") == "policy.address"
+            for name, address in (("back", "64:ff9b::5db8:c801"), ("again", "2606:64::5db8:c801")):
+                assert probe.connect(f"{name}.example:443") == (
+                    "dns.non_global_answer", address, "1", "an address of this host (93.184.200.1 inside)")  # fmt: skip
         with Probe(allow("self.example", deny_private_networks=False)) as probe:
             assert probe.code("self.example:443") == "ok"
 

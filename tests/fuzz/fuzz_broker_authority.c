@@ -11,7 +11,7 @@ static void check(const struct authority *a, uint16_t default_port) {
         size_t n = strlen(a->host);
 
         expect(n > 0 && n <= HOST_MAX && a->port > 0, "there is a host and a port");
-        expect(strspn(a->host, a->kind == HOST_NAME ? "abcdefghijklmnopqrstuvwxyz0123456789.-" : "abcdef0123456789.:") == n,
+        expect(strspn(a->host, a->kind == HOST_NAME ? "abcdefghijklmnopqrstuvwxyz0123456789.-_" : "abcdef0123456789.:") == n,
                "the host is made of what hosts are made of");
         expect(a->host[n - 1] != '.' && !strstr(a->host, ".."), "no label is empty");
         expect(authority_parse(text.text, strlen(text.text), default_port, &again) == REFUSAL_NONE, "the canonical text is a destination");

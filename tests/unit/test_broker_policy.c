@@ -465,6 +465,8 @@ static void one_bad_address_refuses_them_all(void **state) {
                 { { public, "[2606:64::a00:1]" }, 0, "dns.non_global_answer", "2606:64::a00:1" },
                 { { public, "[2606:64::808:808]" }, 0, "", "" },
                 { { public, "192.0.32.8" }, 0, "policy.upstream", "192.0.32.8" },
+                { { "[64:ff9b::c000:2008]" }, 0, "policy.upstream", "64:ff9b::c000:2008" },
+                { { "[2606:64::c000:2008]" }, 0, "policy.upstream", "2606:64::c000:2008" },
         };
         struct addresses upstream = addresses((const char *[]){ "192.0.32.8", NULL });
         struct policy policy = loaded(ALLOW("\"nat64_prefixes\":[\"2606:64::/96\"]")),
