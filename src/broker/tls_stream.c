@@ -23,6 +23,8 @@ static enum refusal check_type(const struct tls_stream *s) {
 static enum refusal check_length(struct tls_stream *s) {
         unsigned length = (unsigned)s->header[3] << 8 | s->header[4];
 
+        if (type_of(s) == TLS_ALERT && length != 2)
+                return REFUSAL_TLS_RECORD;
         if (length == 0 || length > (type_of(s) == TLS_APPLICATION_DATA ? TLS_CIPHERTEXT_MAX : TLS_RECORD_MAX))
                 return REFUSAL_TLS_RECORD;
         if (type_of(s) == TLS_CHANGE_CIPHER_SPEC) {
@@ -59,7 +61,14 @@ static uint32_t message_size(const struct tls_stream *s) {
 }
 
 static enum refusal body_byte(struct tls_stream *s, uint8_t type, uint8_t byte) {
+        enum { WARNING = 1 };
+
         s->left--;
+        /* RFC 5246, 7.2: a server may warn before its hello (unrecognized_name), and that hello is still to be looked at. */
+        if (type_of(s) == TLS_ALERT) {
+                s->alert = s->left == 1 && byte != WARNING;
+                return REFUSAL_NONE;
+        }
         if (type_of(s) == TLS_CHANGE_CIPHER_SPEC)
                 return byte == 1 ? REFUSAL_NONE : REFUSAL_TLS_RECORD;
         if (type_of(s) == TLS_APPLICATION_DATA)
@@ -87,7 +96,6 @@ enum refusal tls_stream_feed(struct tls_stream *s, uint8_t type, const uint8_t *
                         refusal = REFUSAL_TLS_SIZE;
                 } else if (s->left == 0) {
                         refusal = header_byte(s, byte);
-                        s->alert = !refusal && s->n_header == 0 && type_of(s) == TLS_ALERT;
                 } else {
                         refusal = body_byte(s, type, byte);
                 }

@@ -28,7 +28,7 @@ struct tls_stream {
         uint8_t records;
         bool skips_change_cipher_spec, skips_application_data; /* allowed before the message: what a client sends in between */
         bool complete;      /* the message is, and the record ends with it unless more_follows */
-        bool alert;         /* an alert came instead; its body is not read */
+        bool alert;         /* a fatal alert came instead: nothing follows */
         bool takes_alert, more_follows;
 };
 

@@ -184,7 +184,7 @@ def hello_of(case, key, port):
 
 SERVERS = {
     "hello": server_hello(), "retry": server_hello(retry=True), "http": b"HTTP/1.1 400 Bad Request\r\n\r\n", "alert": record(21, b"\2\50"),
-    "data": record(23, bytes(40)), "ccs": record(20, b"\1"), "certificate": record(22, b"\x0b\0\0\3\0\0\0"), "empty": record(22, b""),
+    "warned-retry": record(21, b"\1\x70") + server_hello(retry=True), "data": record(23, bytes(40)), "ccs": record(20, b"\1"), "certificate": record(22, b"\x0b\0\0\3\0\0\0"), "empty": record(22, b""),
     "client": record(22, b"\1" + server_hello()[6:]),
 }  # fmt: skip
 

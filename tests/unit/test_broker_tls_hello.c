@@ -564,6 +564,12 @@ static void a_server_that_does_not_answer_in_tls_is_told(void **state) {
         static const struct { const char *data; size_t n; enum tls_answer answer; } rows[] = {
                 { "HTTP/1.1 200", 12, TLS_ANSWER_REFUSED }, { "\x15\3\3\0\2\2\x28", 7, TLS_ANSWER_ALERT },
                 { "\x15\3\3\0", 4, TLS_ANSWER_MORE },       { "\x15\3\3\0\0", 5, TLS_ANSWER_REFUSED },
+                { "\x15\3\3\0\2\1\x70", 7, TLS_ANSWER_MORE }, /* a warning */
+                { "\x15\3\3\0\2\1\x70\x15\3\3\0\2\2\x28", 14, TLS_ANSWER_ALERT }, { "\x15\3\3\0\2\1\x70HTTP", 11, TLS_ANSWER_REFUSED },
+                { "\x15\3\3\0\2\0\x70", 7, TLS_ANSWER_ALERT }, { "\x15\3\3\0\1\1", 6, TLS_ANSWER_REFUSED },
+                { "\x15\3\3\0\3\1\x70\0", 8, TLS_ANSWER_REFUSED },
+                { "\x15\3\3\0\2\1\x70\x16\3\3\0\x2a\2\0\0\x26\3\3" RETRY "\0\x13\1\0", 54, TLS_ANSWER_RETRY },
+                { "\x15\3\3\0\2\1\x70\x16\3\3\0\x2a\2\0\0\x26\3\3" PLAIN "\0\x13\1\0", 54, TLS_ANSWER_HELLO },
                 { "\x14\3\3\0\1\1", 6, TLS_ANSWER_REFUSED }, { "\x17\3\3\0\1x", 6, TLS_ANSWER_REFUSED },
                 { "\x16\3\3\0\4\2\0\0\x26\x15\3\3\0\2\2\x28", 16, TLS_ANSWER_REFUSED }, /* an alert in the middle */
         };
