@@ -1,6 +1,7 @@
 #define _GNU_SOURCE
 #include "life/payload.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/seccomp.h>
@@ -114,6 +115,14 @@ static int executable(const char *path) {
         return 0;
 }
 
+/* "BEFORE `NAME`AFTER: REASON". The reason begins with a small letter, as Go has it: Docker's client makes the exit statuses 126 and 127 of
+ * "permission denied" and "no such file or directory" (docker/cli, cli/command/container/run.go), podman of any spelling. */
+static int unavailable(enum code code, int errnum, const char *before, const char *name, const char *after, struct error *err) {
+        const char *reason = strerror(errnum);
+
+        return fail(err, code, errnum, "process.args", "%s `%s`%s: %c%s", before, name, after, tolower((unsigned char)reason[0]), reason + 1);
+}
+
 int payload_find_program(struct payload *payload, struct error *err) {
         const char *name = payload->process->args[0], *path = find_variable(payload, "PATH=");
         int found = -ENOENT;
@@ -121,7 +130,7 @@ int payload_find_program(struct payload *payload, struct error *err) {
         if (strchr(name, '/')) {
                 snprintf(payload->program, sizeof payload->program, "%s", name);
                 found = executable(name);
-                return found < 0 ? fail_errno(err, CODE_EXECUTABLE_UNAVAILABLE, -found, "process.args", "open executable `%s`", name) : 0;
+                return found < 0 ? unavailable(CODE_EXECUTABLE_UNAVAILABLE, -found, "open executable", name, "", err) : 0;
         }
         for (const char *at = path ? path : default_path; *name && at; ) {
                 const char *end = strchrnul(at, ':');
@@ -136,8 +145,8 @@ int payload_find_program(struct payload *payload, struct error *err) {
         }
         /* Engines make 127 of the words "not found", whatever else is said: what is there but may not be executed is 126. */
         if (found == -EACCES)
-                return fail_errno(err, CODE_EXECUTABLE_UNAVAILABLE, EACCES, "process.args", "open executable `%s`", name);
-        return fail_errno(err, CODE_EXECUTABLE_UNAVAILABLE, -found, "process.args", "executable file `%s` not found in $PATH", name);
+                return unavailable(CODE_EXECUTABLE_UNAVAILABLE, EACCES, "open executable", name, "", err);
+        return unavailable(CODE_EXECUTABLE_UNAVAILABLE, -found, "executable file", name, " not found in $PATH", err);
 }
 
 static int set_personality(const struct plan_plan *plan, struct error *err) {
@@ -243,7 +252,7 @@ int payload_execute(struct payload *payload, int sync, struct error *err) {
 
         execve(payload->program, (char *const *)(uintptr_t)process->args, (char *const *)(uintptr_t)payload->env);
         r = -errno;
-        return fail_errno(err, r == -E2BIG ? CODE_CONFIG_INVALID : CODE_EXECUTABLE_UNAVAILABLE, -r, "process.args", "cannot execute `%s`", payload->program);
+        return unavailable(r == -E2BIG ? CODE_CONFIG_INVALID : CODE_EXECUTABLE_UNAVAILABLE, -r, "cannot execute", payload->program, "", err);
 }
 
 int payload_exec(struct payload *payload, int sync, struct error *err) {

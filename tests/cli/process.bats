@@ -46,7 +46,7 @@ load helpers
         printf '#!/bin/nope\n' >"$BUNDLE/rootfs/script"
         chmod +x "$BUNDLE/rootfs/script"
         leaves_nothing runtime run --bundle "$BUNDLE" box
-        failed 1 /script 'No such file or directory'
+        failed 1 /script 'no such file or directory'
 }
 
 @test "the environment is what the config says and HOME, nothing of the caller's" {

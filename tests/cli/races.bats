@@ -197,7 +197,7 @@ kill_at_moments() {
                 done
                 for i in {1..8}; do
                         ! wait "${pids[i - 1]}"
-                        grep -q 'No such file or directory' "$BATS_TEST_TMPDIR/out.$i" || { cat "$BATS_TEST_TMPDIR/out.$i"; return 1; }
+                        grep -q 'no such file or directory' "$BATS_TEST_TMPDIR/out.$i" || { cat "$BATS_TEST_TMPDIR/out.$i"; return 1; }
                 done
         done
 }

@@ -198,12 +198,12 @@ receiver() {
         bundle /bin/nope
         config '.process.terminal = true'
         on_terminal -- run --bundle "$BUNDLE" box
-        failed 1 'No such file or directory'
+        failed 1 'no such file or directory'
         bundle sleep 100
         create box
         start box
         on_terminal -- exec -t box /bin/nope
-        failed 255 'No such file or directory'
+        failed 255 'no such file or directory'
 }
 
 @test "with --log-format json a failure with a terminal is one line as well" {
