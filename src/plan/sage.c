@@ -2,19 +2,7 @@
 
 #include <sha2.h>
 
-#include "broker/policy.h"
 #include "plan/sage_draft.h"
-
-/* The broker's own judgement, with the place of the member that it names. */
-static int check_network(struct sage_draft *d) {
-        const struct sage_network *network = d->layer->request->network;
-        struct policy policy;
-        struct error said;
-
-        if (!network || policy_compile(d->arena, network, &policy, &said) == 0)
-                return 0;
-        return SAGE_REFUSE(d, SAGE_NETWORK, said.where, -1, "%s", said.text);
-}
 
 static int check_strict(struct sage_draft *d) {
         const struct sage_request *request = d->layer->request;
@@ -91,7 +79,7 @@ static int (*const steps[])(struct sage_draft *) = {
         sage_defaults,
         sage_paths,
         check_strict,
-        check_network,
+        sage_network,
         sage_host_bounds,
         sage_limits,
 };

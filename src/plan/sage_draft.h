@@ -95,5 +95,8 @@ const char *sage_shortest(struct arena *arena, const char *path);
 /* sage_paths.c: paths in their shortest form, and which of them go together. */
 int sage_paths(struct sage_draft *d);
 
+/* sage_network.c */
+int sage_network(struct sage_draft *d);
+
 /* sage_limits.c: what config.json says of the same limits. */
 int sage_limits(struct sage_draft *d);

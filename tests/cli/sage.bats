@@ -65,6 +65,18 @@ refused() {
         failed 1 --sandbox-policy
 }
 
+@test "a network policy wants a network namespace that is made for the container" {
+        policies
+        annotations network.mode none
+        requested '{"network":{"mode":"none"}}'
+        config '(.linux.namespaces[] | select(.type == "network")).path = "/proc/1/ns/net"'
+        refused '].path: '
+        config 'del(.linux.namespaces[] | select(.type == "network"))'
+        refused 'linux.namespaces: '
+        annotations network '{"mode": "unrestricted", "deny_private_networks": false}'
+        requested '{"network":{"mode":"unrestricted"}}'
+}
+
 @test "what is wrong elsewhere in the bundle is told before that" {
         policies
         annotations resources.memory_mb 64

@@ -74,7 +74,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
 
         r = compile(&arena, &request, &facts, &plan, &err);
         if (r < 0) {
-                expect((err.code == CODE_CONFIG_INVALID || err.code == CODE_CAPABILITY_UNSUPPORTED) && err.where[0] && err.text[0] &&
+                expect(((err.code >= CODE_CONFIG_INVALID && err.code <= CODE_IDENTITY_INVALID) || err.code == CODE_CAPABILITY_UNSUPPORTED) && err.where[0] && err.text[0] &&
                        err.errnum == -r, "an error says what is wrong where", &err);
                 return 0;
         }

@@ -50,10 +50,13 @@ static void take_line(struct arena *arena, struct input *in, const char *line, s
         in->pairs[in->n++] = (struct string_pair){ text, value };
 }
 
+static struct oci_namespace network[] = { { .type = OCI_NAMESPACE_TYPE_NETWORK } };
+static struct oci_linux linux_ = { .namespaces = network, .n_namespaces = 1 };
+
 /* The canonical form is a policy that comes to itself. */
 static void check_again(struct arena *arena, const struct sage_asked *asked) {
         struct sage_request policy;
-        const struct oci_config config = { 0 };
+        const struct oci_config config = { .linux = &linux_ };
         const struct sage_sources sources = { .command_line = &policy, .command_line_path = "again" };
         struct sage_asked again;
         struct error err = { 0 };
@@ -70,7 +73,7 @@ static void check_again(struct arena *arena, const struct sage_asked *asked) {
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         _cleanup_arena_ struct arena arena = { 0 };
         struct input in = { .sources = { .host_path = "h", .command_line_path = "c", .named_path = "n" } };
-        struct oci_config config = { .annotations = in.pairs };
+        struct oci_config config = { .annotations = in.pairs, .linux = &linux_ };
         struct sage_asked asked = { 0 };
         struct error err = { 0 };
 

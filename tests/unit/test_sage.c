@@ -48,7 +48,8 @@ static const void *policy(const struct spec_type *type, size_t size, const char 
 static int ask(const struct row *row, struct sage_asked *ret) {
         struct oci_config *config = arena_new(&arena, struct oci_config);
         struct sage_sources sources = { .host_path = "/h/host.json", .command_line_path = "/c.json", .named_path = "/h/policies/n.json" };
-        char *text = arena_printf(&arena, "{\"ociVersion\":\"1.3.0\",\"annotations\":{%s}%s%s}", quoted(row->annotations, "\\\""),
+        const char *linux = row->more && strstr(row->more, "linux") ? "" : ",\"linux\":{\"namespaces\":[{\"type\":\"network\"}]}";
+        char *text = arena_printf(&arena, "{\"ociVersion\":\"1.3.0\",\"annotations\":{%s}%s%s%s}", quoted(row->annotations, "\\\""), linux,
                 row->more ? "," : "", row->more ? row->more : "");
 
         decode(&oci_config_type, text, config);
@@ -226,6 +227,13 @@ static const struct row rules[] = {
         { "other methods", A("network.allowed_methods", "GET POST"), AT("network.allowed_methods"), "default", NETWORK },
         { "to listen", A("network.allow_listen", "true"), AT("network.allow_listen"), "default", NETWORK },
 
+        { "no networking in the host's namespace", A("network.mode", "none"), "linux.namespaces", AT("network.mode") " needs a network namespace of",
+          NETWORK, "\"linux\":{\"namespaces\":[{\"type\":\"pid\"}]}" },
+        { "a policy without a mode in the host's namespace", A("network", "{}"), "linux.namespaces", S "network.mode needs", NETWORK, "\"linux\":{}" },
+        { "networking in a namespace that another made", A("network", "{'mode':'allowlist','allowed_hosts':['a']}"), "linux.namespaces[1].path",
+          "is made for this container", NETWORK, "\"linux\":{\"namespaces\":[{\"type\":\"pid\"},{\"type\":\"network\",\"path\":\"/p\"}]}" },
+        { "networking beside a device", A("network.mode", "none"), "linux.netDevices", "past it", NETWORK,
+          "\"linux\":{\"namespaces\":[{\"type\":\"network\"}],\"netDevices\":{\"eth0\":{}}}" },
         { "another memory limit", A("resources.memory_mb", "64"), "linux.resources.memory.limit", AT("resources.memory_mb") " asks for 67108864", 0,
           "\"linux\":{\"resources\":{\"memory\":{\"limit\":67108865}}}" },
         { "swap", A("resources.memory_mb", "64"), "linux.resources.memory.swap", "equal", 0,
@@ -353,6 +361,18 @@ static const struct came {
         { "a list of nothing", A("process.allowed_env_names", ""), "{'process':{'allowed_env_names':[]}}" },
         { "a fraction of a CPU, the same in config.json", A("resources", "{'cpu_percent':150.5}"), "{'resources':{'cpu_percent':150.5,'require_hard_limits':true}}",
           .more = "\"linux\":{\"resources\":{\"cpu\":{\"quota\":301000,\"period\":200000},\"pids\":{\"limit\":-1},\"memory\":{\"limit\":5}}}" },
+        { "limits of config.json that are none", A("resources", "{'memory_mb':1,'max_processes':9,'cpu_percent':1}"),
+          "{'resources':{'cpu_percent':1,'memory_mb':1,'max_processes':9,'require_hard_limits':true}}",
+          .more = "\"linux\":{\"resources\":{\"cpu\":{\"quota\":-1},\"pids\":{\"limit\":-1},\"memory\":{\"limit\":-1,\"swap\":-1}}}" },
+        { "the same limits in config.json", A("resources", "{'memory_mb':1,'max_processes':9,'cpu_percent':1}"),
+          "{'resources':{'cpu_percent':1,'memory_mb':1,'max_processes':9,'require_hard_limits':true}}",
+          .more = "\"linux\":{\"resources\":{\"cpu\":{\"quota\":1000},\"pids\":{\"limit\":9},\"memory\":{\"limit\":1048576,\"swap\":1048576},"
+                  "\"unified\":{\"cpu.max\":\"1000 100000\",\"memory.swap.max\":\"0\",\"memory.max\":\"1048576\",\"pids.max\":\"9\"}}}" },
+        { "unrestricted in the host's namespace", A("network", "{'mode':'unrestricted','deny_private_networks':false}"),
+          "{'network':{'mode':'unrestricted','allowed_hosts':[],'allowed_ports':[],'allowed_schemes':['https'],'allowed_methods':['GET','HEAD'],"
+          "'allowed_request_headers':['accept','content-type','user-agent'],'allow_listen':false,'allow_ech':false,'deny_private_networks':false,"
+          "'nat64_prefixes':[],'max_redirects':5,'max_wall_time_seconds':30,'max_request_body_bytes':1048576,'max_response_bytes':10485760,"
+          "'max_connections':64}}", .more = "\"linux\":{}" },
         { "less than a policy allows", A("resources.memory_mb", "32"), "{'resources':{'memory_mb':32,'max_processes':16,'require_hard_limits':true}}",
           .command_line = "{'resources':{'memory_mb':64}}", .named = "{'resources':{'memory_mb':48,'max_processes':16}}" },
         { "no networking where a policy allows some", A("network.mode", "none") "," A("process.allow_shell", "false"),
@@ -400,6 +420,7 @@ static void a_strict_sandbox_has_every_default_and_bounds_lower_them(void **stat
         const struct row bounded = { .annotations = STRICT,
                 .host = "{'allow_symlinks':true,'ceilings':{'memory_mb':64,'cpu_percent':1000,"
                         "'max_wall_time_seconds':9.5}}" };
+        const struct row allowlist = { .annotations = STRICT "," A("network", "{'mode':'allowlist','allowed_hosts':['a'],'allowed_ports':[]}") };
         struct sage_asked a, b;
 
         (void)state;
@@ -411,6 +432,12 @@ static void a_strict_sandbox_has_every_default_and_bounds_lower_them(void **stat
         assert_int_equal(ask(&said, &b), 0);
         assert_string_equal(a.fingerprint, b.fingerprint);
         assert_int_equal(strlen(a.fingerprint), strlen("sha256:") + 64);
+        assert_int_equal(a.request->network->n_allowed_ports, 0);
+
+        assert_int_equal(ask(&allowlist, &b), 0);
+        assert_int_equal(b.request->network->n_allowed_ports, 2);
+        assert_int_equal(b.request->network->allowed_ports[0], 80);
+        assert_int_equal(b.request->network->allowed_ports[1], 443);
 
         assert_int_equal(ask(&bounded, &b), 0);
         assert_string_not_equal(a.fingerprint, b.fingerprint);
