@@ -53,8 +53,8 @@ static void answer_arrived(struct broker *broker, struct dialer_answer *answer) 
 
         if (slot)
                 connection_dialed(slot->connection, answer);
-        else if (answer->fd >= 0)
-                close(answer->fd);
+        else
+                dialer_drop(answer);
 }
 
 void broker_wait_for_dialer(struct broker *broker) {

@@ -91,7 +91,7 @@ int connection_open(struct broker *broker, int fd) {
         struct connection *c = calloc(1, sizeof *c);
 
         if (c)
-                c->client = (struct side){ .source.ready = client_ready, .fd = fd };
+                c->client = (struct side){ .source.ready = client_ready, .fd = fd, .witness = -1 };
         if (!c || !(c->request = request_new()) || side_watch(&c->client, &broker->loop) < 0 || !broker_take_slot(broker, c, &c->tag)) {
                 free(c ? c->request : NULL);
                 free(c);
@@ -106,7 +106,7 @@ int connection_open(struct broker *broker, int fd) {
         c->accepted_us = time_monotonic_us();
         c->accepted_ns = time_realtime_ns();
         c->wall_us = c->accepted_us + broker->policy->wall_time_ms * 1000;
-        c->origin = (struct side){ .source.ready = origin_ready, .fd = -1 };
+        c->origin = (struct side){ .source.ready = origin_ready, .fd = -1, .witness = -1 };
         c->up.limit = broker->policy->max_request_body_bytes;
         c->down.limit = broker->policy->max_response_bytes;
         deadline_set(&broker->loop.deadlines, &c->deadline,
@@ -137,8 +137,7 @@ void connection_ask(struct connection *c) {
 
 void connection_dialed(struct connection *c, struct dialer_answer *answer) {
         if (c->state != CONNECTION_DIALING) {
-                if (answer->fd >= 0)
-                        close(answer->fd);
+                dialer_drop(answer);
                 return;
         }
         c->asked = false;
@@ -150,7 +149,7 @@ void connection_dialed(struct connection *c, struct dialer_answer *answer) {
                 return;
         }
         c->origin.fd = answer->fd;
-        c->origin.local = c->broker->policy->proxy_tls;
+        c->origin.witness = answer->witness;
         c->origin.shared = true; /* the dialer closes its own by and by */
         if (side_watch(&c->origin, &c->broker->loop) < 0) {
                 connection_refuse(c, REFUSAL_DIALER_BUSY);

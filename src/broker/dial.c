@@ -2,6 +2,7 @@
 #include "broker/dial.h"
 
 #include "base/fd.h"
+#include "broker/passing.h"
 #include "broker/route.h"
 
 #include <stdio.h>
@@ -21,6 +22,7 @@ void dial_end(struct dialing *dialing, struct dial *d) {
         d->helper = -1;
         connector_end(&d->connector);
         close_fd(&d->tunnel);
+        close_fd(&d->witness);
 }
 
 __attribute__((format(printf, 4, 5))) static void refuse(
@@ -30,7 +32,7 @@ __attribute__((format(printf, 4, 5))) static void refuse(
         dial_end(dialing, d);
         d->state = DIAL_DONE;
         d->answer.refusal = refusal;
-        d->answer.fd = -1;
+        d->answer.fd = d->answer.witness = -1;
         va_start(ap, detail);
         vsnprintf(d->answer.detail, sizeof d->answer.detail, detail, ap);
         va_end(ap);
@@ -111,6 +113,7 @@ static void vet_and_connect(struct dialing *dialing, struct dial *d, uint64_t no
 
 static void finish(struct dialing *dialing, struct dial *d) {
         d->answer.fd = take_fd(&d->tunnel);
+        d->answer.witness = take_fd(&d->witness);
         /* The TLS program lives on with the tunnel. At the deadline the front resets its client; were the program gone before, that would look
          * like an end in order. */
         if (d->helper >= 0)
@@ -195,39 +198,46 @@ static void hear_upstream(struct dialing *dialing, struct dial *d, uint64_t now_
         }
 }
 
+/* The TLS program's ends of what is between it and the front go to it, together with the socket to the upstream; ours take that one's place. */
+static int hand_over(struct dial *d, int program, const struct tls_job *job) {
+        int plain[2], witness[2], r;
+
+        if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, plain) < 0)
+                return -errno;
+        if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, witness) < 0) {
+                r = -errno;
+                close(plain[0]);
+                close(plain[1]);
+                return r;
+        }
+        r = passing_send(program, job, sizeof *job, (const int[TLS_JOB_SOCKETS]){ d->tunnel, plain[1], witness[1] }, TLS_JOB_SOCKETS);
+        close(plain[1]);
+        close(witness[1]);
+        close_fd(&d->tunnel);
+        d->tunnel = plain[0];
+        d->witness = witness[0];
+        return r;
+}
+
 /* Hands the socket to the upstream over to a TLS program, and keeps the plain side. While as many as may be are alive D waits, and dial_step()
  * tries again. */
 static void begin_tls(struct dialing *dialing, struct dial *d) {
         const struct authority *proxy = &dialing->policy->proxy;
         struct tls_job job = { .is_address = proxy->kind == HOST_ADDRESS };
-        struct iovec data = { &job, sizeof job };
-        union {
-                struct cmsghdr header;
-                char room[CMSG_SPACE(2 * sizeof(int))];
-        } control = { 0 };
-        struct msghdr message = { .msg_iov = &data, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof control };
-        int number, pair[2];
+        int number = helpers_take(&dialing->helpers, HELPER_TLS, d->number, d->deadline_ns), r;
 
         d->state = DIAL_TLS;
-        number = helpers_take(&dialing->helpers, HELPER_TLS, d->number, d->deadline_ns);
         if (number == -EAGAIN)
                 return;
-        if (number < 0 || socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, pair) < 0) {
-                d->helper = number < 0 ? -1 : number;
-                refuse(dialing, d, REFUSAL_DIALER_HELPER, "%s", strerror(number < 0 ? -number : errno));
+        if (number < 0) {
+                refuse(dialing, d, REFUSAL_DIALER_HELPER, "%s", strerror(-number));
                 return;
         }
         d->helper = number;
         snprintf(job.host, sizeof job.host, "%s", proxy->host);
-        control.header = (struct cmsghdr){ .cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS, .cmsg_len = CMSG_LEN(2 * sizeof(int)) };
-        memcpy(CMSG_DATA(&control.header), (const int[]){ d->tunnel, pair[1] }, 2 * sizeof(int));
-        if (sendmsg(dialing->helpers.list[number].socket, &message, MSG_NOSIGNAL | MSG_DONTWAIT) != sizeof job)
-                number = -1;
-        close(pair[1]);
-        close_fd(&d->tunnel);
-        d->tunnel = pair[0];
-        if (number < 0)
-                refuse(dialing, d, REFUSAL_DIALER_HELPER, "%s", strerror(errno));
+        r = hand_over(d, dialing->helpers.list[number].socket, &job);
+        if (r < 0)
+                refuse(dialing, d, REFUSAL_DIALER_HELPER, "%s", strerror(-r));
 }
 
 /* ---- steps ----------------------------------------------------------------------------------------------------------- */
@@ -292,8 +302,8 @@ void dial_begin(struct dialing *dialing, struct dial *d, const struct dialer_req
         enum policy_scheme scheme = request->scheme == POLICY_HTTP ? POLICY_HTTP : POLICY_HTTPS;
         enum refusal refusal = REFUSAL_HOST_NAME;
 
-        *d = (struct dial){ .state = DIAL_LOOKUP, .id = d->id, .number = d->number, .helper = -1, .tunnel = -1 };
-        d->answer = (struct dialer_answer){ .tag = request->tag, .fd = -1 };
+        *d = (struct dial){ .state = DIAL_LOOKUP, .id = d->id, .number = d->number, .helper = -1, .tunnel = -1, .witness = -1 };
+        d->answer = (struct dialer_answer){ .tag = request->tag, .fd = -1, .witness = -1 };
         d->deadline_ns = request->deadline_ns < latest ? request->deadline_ns : latest;
         if (has_text(&request->authority))
                 refusal = authority_parse(request->authority.text, strlen(request->authority.text), 0, &d->authority);

@@ -45,6 +45,7 @@ struct dial {
         uint16_t next;              /* through an upstream: which of them was asked for */
         int helper;                 /* its number, -1: none (in the look-ups and in TLS: waiting for one) */
         int tunnel;                 /* the connected socket, or the plain side of the TLS program */
+        int witness;                /* of the latter (helper.h), else -1 */
         struct connector connector;
         struct upstream_answer upstream;
         struct dialer_answer answer;

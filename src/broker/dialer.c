@@ -6,6 +6,7 @@
 #include "broker/calls.h"
 #include "broker/dialer_loop.h"
 #include "broker/lockdown.h"
+#include "broker/passing.h"
 #include "broker/route.h"
 
 #include <fcntl.h>
@@ -43,36 +44,27 @@ void dialer_cancel(const struct dialer *dialer, uint32_t tag) {
         send_request(dialer, &(struct dialer_request){ .verb = DIALER_CANCEL, .tag = tag });
 }
 
-/* The one descriptor of a message, -1 when it has none. */
-static int take_descriptor(struct msghdr *message) {
-        struct cmsghdr *header = CMSG_FIRSTHDR(message);
-        int fd = -1;
-
-        if (header && header->cmsg_level == SOL_SOCKET && header->cmsg_type == SCM_RIGHTS && header->cmsg_len == CMSG_LEN(sizeof fd))
-                memcpy(&fd, CMSG_DATA(header), sizeof fd);
-        return fd;
-}
-
 int dialer_receive(const struct dialer *dialer, struct dialer_answer *ret) {
         struct dialer_answer answer;
-        struct iovec data = { &answer, sizeof answer };
-        union {
-                struct cmsghdr header;
-                char room[CMSG_SPACE(sizeof(int))];
-        } control;
-        struct msghdr message = { .msg_iov = &data, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof control };
-        ssize_t n = recvmsg(dialer->socket, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+        int fds[2] = { -1, -1 };
+        ssize_t n = passing_receive(dialer->socket, &answer, sizeof answer, fds, dialer->witnessed ? 2 : 1, MSG_DONTWAIT);
 
-        if (n < 0 && (errno == EAGAIN || errno == EINTR))
+        if (n == -EAGAIN || n == -EINTR)
                 return -EAGAIN;
         if (n != sizeof answer)
                 return -EPIPE;
-        answer.fd = take_descriptor(&message);
-        /* We could not take it: RLIMIT_NOFILE. */
+        answer.fd = fds[0];
+        answer.witness = fds[1];
+        /* We could not take them: RLIMIT_NOFILE. */
         if (!answer.refusal && answer.fd < 0)
                 answer.refusal = REFUSAL_DIALER_BUSY;
         *ret = answer;
         return 0;
+}
+
+void dialer_drop(struct dialer_answer *answer) {
+        close_fd(&answer->fd);
+        close_fd(&answer->witness);
 }
 
 /* ---- the split ------------------------------------------------------------------------------------------------------- */
@@ -236,6 +228,7 @@ static int split(struct dialer_process *p, const struct dialer_options *options,
                 return fail_errno(err, CODE_LAUNCH_FAILED, -pid, "dialer", "cannot make a second process");
         close_fd(&p->socket);
         *ret = (struct dialer){ .socket = take_fd(&theirs), .namespaces = namespaces, .uid = options->uid, .gid = options->gid };
+        ret->witnessed = options->policy->proxy_tls;
         return 0;
 }
 

@@ -26,6 +26,7 @@ struct dialer {
         uint64_t namespaces; /* CLONE_NEW*: the front's own ones; what this host did not give is missing here */
         uid_t uid;           /* as in the options */
         gid_t gid;
+        bool witnessed; /* through an https:// upstream: an answer has two descriptors */
 };
 
 /* Splits this process. The child, in pid, mount and ipc namespaces of its own where the host allows it (in a user namespace too, where we
@@ -58,6 +59,7 @@ struct dialer_answer {
         /* Owned by the receiver; non-blocking, close-on-exec, TCP_NODELAY; -1 when refused. Through an https:// upstream it is a Unix
          * stream socket, the plain side of the TLS program. Nothing was read or written past the upstream's answer. */
         int fd;
+        int witness; /* of that Unix socket, -1 of any other: to whom it belongs, and what it says, is helper.h's */
 
         bool has_address;
         struct address address; /* of the destination: the one connected to, or the one that was refused */
@@ -67,3 +69,6 @@ struct dialer_answer {
 
 /* 0, -EAGAIN when there is none, -EPIPE when the dialer is gone. */
 int dialer_receive(const struct dialer *dialer, struct dialer_answer *ret);
+
+/* Nobody wants it any more. */
+void dialer_drop(struct dialer_answer *answer);

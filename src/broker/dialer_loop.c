@@ -3,6 +3,7 @@
 
 #include "base/fd.h"
 #include "base/process.h"
+#include "broker/passing.h"
 
 #include <signal.h>
 #include <sys/epoll.h>
@@ -72,7 +73,7 @@ static void begin(struct loop *loop, struct dial *d, const struct dialer_request
 }
 
 static void release(struct dial *d) {
-        close_fd(&d->answer.fd);
+        dialer_drop(&d->answer);
         d->state = DIAL_NONE;
 }
 
@@ -86,20 +87,9 @@ static void cancel(struct loop *loop, uint32_t tag) {
 
 /* 0, or a negative errno when it did not fit. */
 static int send_answer(struct loop *loop, const struct dialer_answer *answer) {
-        struct iovec data = { (void *)answer, sizeof *answer };
-        union {
-                struct cmsghdr header;
-                char room[CMSG_SPACE(sizeof(int))];
-        } control = { 0 };
-        struct msghdr message = { .msg_iov = &data, .msg_iovlen = 1 };
+        const int fds[] = { answer->fd, answer->witness };
 
-        if (answer->fd >= 0) {
-                control.header = (struct cmsghdr){ .cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS, .cmsg_len = CMSG_LEN(sizeof(int)) };
-                memcpy(CMSG_DATA(&control.header), &answer->fd, sizeof(int));
-                message.msg_control = &control;
-                message.msg_controllen = sizeof control;
-        }
-        return sendmsg(loop->process->socket, &message, MSG_NOSIGNAL | MSG_DONTWAIT) < 0 ? -errno : 0;
+        return passing_send(loop->process->socket, answer, sizeof *answer, fds, answer->fd < 0 ? 0 : answer->witness < 0 ? 1 : 2);
 }
 
 /* If D is done, and the front takes it. */

@@ -17,8 +17,11 @@ struct lookup_answer {
         } addresses[VET_ADDRESSES_MAX];
 };
 
-/* sage-egress-tls: one job and then the end. With the message come two descriptors: the socket that is connected to the upstream, and the
- * one whose other end gets the plain bytes. The answer comes when the handshake is over; then bytes flow until both sides have ended. */
+/* sage-egress-tls: one job and then the end. With the message come three descriptors: the socket that is connected to the upstream, the one
+ * whose other end gets the plain bytes, and that one's witness: a socket on which either side writes a byte before it ends the plain bytes in
+ * order (the front: before it closes them). Without the byte an end is a reset, or the death of a process. The answer comes when the
+ * handshake is over; then bytes flow until both sides have ended. */
+#define TLS_JOB_SOCKETS 3
 struct tls_job {
         char host[HOST_MAX + 1]; /* of the certificate, and, for a name, of SNI */
         uint8_t is_address;

@@ -146,10 +146,10 @@ static int listen_all(const struct options *options, struct listeners *listeners
         return 0;
 }
 
-/* What two sockets a connection take. Where the hard limit is lower, clients wait (listener.c). */
-static void raise_descriptors(uint32_t connections) {
+/* What two sockets a connection take, and one more behind a TLS program. Where the hard limit is lower, clients wait (listener.c). */
+static void raise_descriptors(const struct policy *policy) {
         struct rlimit limit;
-        rlim_t need = 2 * (rlim_t)connections + OTHER_DESCRIPTORS;
+        rlim_t need = (policy->proxy_tls ? 3 : 2) * (rlim_t)policy->max_connections + OTHER_DESCRIPTORS;
 
         if (getrlimit(RLIMIT_NOFILE, &limit) < 0 || limit.rlim_cur >= need)
                 return;
@@ -179,7 +179,7 @@ static int serve(struct arena *arena, const struct options *options, struct erro
                 (r = load_policy(arena, options->policy, &policy, err)) < 0 || (r = audit_open(options->audit, &broker.audit, err)) < 0 ||
                 (r = listen_all(options, &listeners, &said, err)) < 0)
                 return r;
-        raise_descriptors(policy.max_connections);
+        raise_descriptors(&policy);
         if ((r = dialer_start(&dialer, &broker.dialer, err)) < 0)
                 return r;
         broker.policy = &policy;

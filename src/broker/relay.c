@@ -42,14 +42,6 @@ void side_ready(struct side *side, uint32_t events) {
         side->urgent |= (events & EPOLLPRI) != 0;
 }
 
-/* TCP: tcp_reset() of the kernel says EPIPE to a socket in CLOSE_WAIT. A Unix socket cannot be reset, but a TLS program that passes an end on
- * lives as long as we may have something to say; where it has gone, and with it whoever could read, TLS was cut off or the program killed. */
-bool side_ended_in_order(const struct side *side) {
-        if (side->local && !side->shut)
-                return !side->failed && send(side->fd, "", 0, MSG_NOSIGNAL | MSG_DONTWAIT) == 0;
-        return !side->failed || side->error == EPIPE;
-}
-
 void side_close(struct side *side, bool reset) {
         const struct linger linger = { .l_onoff = 1, .l_linger = 0 };
 
@@ -58,9 +50,23 @@ void side_close(struct side *side, bool reset) {
         /* Closing the last descriptor of a socket does it (epoll(7), Q6). */
         if (side->shared)
                 (void)epoll_ctl(side->epoll, EPOLL_CTL_DEL, side->fd, NULL);
-        if (reset)
+        if (reset) {
+                close_fd(&side->witness);
                 (void)setsockopt(side->fd, SOL_SOCKET, SO_LINGER, &linger, sizeof linger);
+        } else if (side->witness >= 0) {
+                (void)!send(side->witness, "", 1, MSG_NOSIGNAL | MSG_DONTWAIT);
+        }
         close_fd(&side->fd);
+        close_fd(&side->witness);
+}
+
+/* TCP: EPIPE for a socket in CLOSE_WAIT (tcp_reset() of the kernel). */
+bool side_ended_in_order(const struct side *side) {
+        char word;
+
+        if (side->witness >= 0)
+                return recv(side->witness, &word, 1, MSG_DONTWAIT) == 1;
+        return !side->failed || side->error == EPIPE;
 }
 
 /* Is there a byte that may not be read? */
@@ -178,6 +184,6 @@ enum relay flow_pump(struct flow *flow, struct side *from, struct side *to, char
         }
         if (!flow->shut && shutdown(to->fd, SHUT_WR) < 0 && errno != ENOTCONN)
                 return RELAY_TO_FAILED;
-        flow->shut = to->shut = true;
+        flow->shut = true;
         return RELAY_OVER;
 }

@@ -21,14 +21,13 @@ struct side {
         int fd, epoll;
         bool shared; /* another process may hold the socket for a moment longer than we do */
         bool ends;   /* the next send is the last, and closing follows it */
+        int witness; /* of a Unix socket, which knows no reset: what a byte there says is helper.h's; else -1 */
         bool readable, writable;
         bool watches_output; /* since it was full for the first time; most never are */
         bool hung_up;        /* what is read may be the last: read until it says so */
         bool failed;         /* it was reset, or cannot be reached any more */
         int error;           /* why, as far as the socket has told: it tells once, and whoever reads on is told of a regular end */
         bool urgent;         /* TCP urgent data has come, which would be lost or reordered */
-        bool local;          /* the other end is a TLS program of ours (helper.h), not the network */
-        bool shut;           /* it was told that nothing more will come */
 };
 
 /* Begins to watch SIDE, of which source and fd are set. 0 or a negative errno. */
@@ -70,8 +69,8 @@ int flow_send(struct flow *flow, struct side *to, const char *data, size_t n);
 /* Sends what is held: 0 when nothing is left, -EAGAIN, or what the socket says. */
 int flow_flush(struct flow *flow, struct side *to);
 
-/* Did the peer end its side in order, before it failed if it did? Then what was read of it is all there was. To be asked where a read has
- * come to an end. */
+/* An end was read: did the peer end its side in order before it failed? Then what was read of it is all there was. Asked once: a witness
+ * says it once. */
 bool side_ended_in_order(const struct side *side);
 
 /* Forgets what is held, and that there could be more. */

@@ -45,7 +45,7 @@
 #include <unistd.h>
 
 static struct dialer dialer;
-static int tunnel = -1, listener = -1;
+static int tunnel = -1, witness = -1, listener = -1;
 
 static uint64_t now_ns(void) {
         struct timespec t;
@@ -383,7 +383,9 @@ static bool next_answer(struct dialer_answer *ret) {
                         return false;
         if (ret->fd >= 0) {
                 close_fd(&tunnel);
+                close_fd(&witness);
                 tunnel = ret->fd;
+                witness = ret->witness;
         }
         return true;
 }

@@ -5,7 +5,7 @@ import ssl
 
 import gnutls
 from dialing import *
-from world import Broker, client_hello, read_head, read_until_reset, server_hello
+from world import Broker, client_hello, cpu_of, read_all, read_head, read_record, read_until_reset, reset, server_hello
 
 EC = ("-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1")
 OK = b"HTTP/1.1 200 Connection established\r\n\r\n"
@@ -306,14 +306,14 @@ def test_a_tls_program_ends_with_its_tunnel_at_the_deadline_or_by_death():
         assert probe.process.stdout.readline().startswith("dialer.helper ")
 
 
-def test_a_tls_program_holds_its_two_sockets_and_nothing_else():
+def test_a_tls_program_holds_its_sockets_and_nothing_else():
     with authority(), Server(speaking_tls("good", upstream())) as proxy, \
             Probe(through(f"https://127.0.0.1:{proxy.port}", PUBLIC)) as probe:  # fmt: skip
         assert probe.code(f"{PUBLIC}:443") == "ok"
         for pid in (pid for pid in probe.pids()[2] if comm(pid) == "egress-tls"):
             links = [os.readlink(f"/proc/{pid}/fd/{n}") for n in os.listdir(f"/proc/{pid}/fd") if n != "2"]
             wait_for(lambda pid=pid: "Seccomp_filters:\t2" in status_of(pid), "its filter")
-            assert all(link.startswith("socket:") or link == "/dev/null" for link in links) and len(links) in (2, 4), links
+            assert all(link.startswith("socket:") or link == "/dev/null" for link in links) and len(links) in (2, 5), links
 
 
 # ---- by another library ----------------------------------------------------------------------------------------------------
@@ -575,3 +575,87 @@ def test_a_reset_behind_its_end_leaves_no_tls_program_spinning():
             assert probe.code(f"{PUBLIC}:443") == "ok"
             wait_for(lambda: is_gone(first), "the end of the TLS program")
         assert t.seconds < 3, "not before its deadline"
+# ---- ends that are none: a Unix socket, which is what the TLS program and the front have between them, knows no reset ----------------------
+
+
+def connect(broker):
+    s = broker.connect()
+    s.sendall(f"CONNECT {PUBLIC}:443 HTTP/1.1\r\nHost: {PUBLIC}:443\r\n\r\n".encode())
+    assert read_head(s).startswith(b"HTTP/1.1 200 ")
+    s.sendall(client_hello(None))
+    return s
+
+
+def behind(proxy, **members):
+    return Broker(through(f"https://127.0.0.1:{proxy.port}", PUBLIC, allowed_ports=[80, 443], allowed_schemes=["http", "https"], **members))
+
+
+def test_a_tunnel_that_is_cut_below_tls_is_reset_also_where_the_client_has_ended_its_side():
+    def handler(tls):
+        read_record(tls)
+        tls.sendall(server_hello() + b"beginning")
+        try:
+            tls.recv(1)
+        finally:
+            reset(tls)
+
+    with authority(), Server(speaking_tls("good", upstream(then=handler))) as proxy, behind(proxy) as broker, connect(broker) as s:
+        read_record(s)
+        s.shutdown(socket.SHUT_WR)
+        assert read_until_reset(s) == b"beginning"
+
+
+def test_what_is_cut_off_here_does_not_look_whole_to_the_upstream():
+    """A limit, and a client's reset."""
+
+    def handler(tls):
+        read_record(tls)
+        tls.sendall(server_hello())
+        try:
+            read_all(tls)
+            ends.append("in order")
+        except (ssl.SSLEOFError, ConnectionResetError):
+            ends.append("cut off")
+
+    def too_much(s):
+        s.sendall(b"x" * 20000)
+        read_until_reset(s)
+
+    def go_away(s):
+        s.sendall(b"x" * 2000)
+        time.sleep(0.1)
+        reset(s)
+
+    def say_goodbye(s):
+        s.sendall(b"x" * 2000)
+        s.shutdown(socket.SHUT_WR)
+        read_all(s)
+
+    ends = []
+    with authority():
+        for how, seen in ((too_much, "cut off"), (go_away, "cut off"), (say_goodbye, "in order")):
+            with Server(speaking_tls("good", upstream(then=handler))) as proxy, behind(proxy, max_request_body_bytes=10000) as broker, \
+                    connect(broker) as s:  # fmt: skip
+                read_record(s)
+                how(s)
+                wait_for(lambda: ends, "the upstream")
+                assert ends.pop() == seen, how
+
+
+def test_a_tls_program_waits_for_a_client_that_does_not_read_without_spinning():
+    def handler(tls):
+        tls.settimeout(0.5)
+        read_record(tls)
+        tls.sendall(server_hello())
+        try:
+            while True:
+                tls.sendall(b"x" * 65536)
+        except TimeoutError:
+            reset(tls)
+
+    with authority(), Server(speaking_tls("good", upstream(then=handler))) as proxy, behind(proxy, max_response_bytes=1 << 30) as broker, \
+            connect(broker):  # fmt: skip
+        wait_for(lambda: proxy.results, "the upstream's reset")
+        before = {pid: cpu_of(pid) for pid in broker.pids() if comm(pid) == "egress-tls"}
+        time.sleep(0.5)
+        assert all(cpu_of(pid) - before[pid] < 0.1 for pid in before), before

@@ -23,6 +23,7 @@ static int opened(void **state) {
         assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, fds), 0);
         assert_int_equal(loop_open(&p->loop, &err), 0);
         p->side.fd = fds[0];
+        p->side.witness = -1;
         p->peer = fds[1];
         assert_int_equal(side_watch(&p->side, &p->loop), 0);
         *state = p;

@@ -4,6 +4,7 @@
 #include "base/fd.h"
 #include "broker/helper.h"
 #include "broker/helper_lockdown.h"
+#include "broker/passing.h"
 #include "broker/tls/relay.h"
 
 #include <openssl/err.h>
@@ -32,23 +33,12 @@ static SSL_CTX *prepare(void) {
         return ctx;
 }
 
-static int receive_job(struct tls_job *ret_job, int ret_sockets[2]) {
-        struct iovec data = { ret_job, sizeof *ret_job };
-        union {
-                struct cmsghdr header;
-                char room[CMSG_SPACE(2 * sizeof(int))];
-        } control;
-        struct msghdr message = { .msg_iov = &data, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof control };
-        ssize_t n = recvmsg(STDIN_FILENO, &message, MSG_CMSG_CLOEXEC);
-        struct cmsghdr *header = n > 0 ? CMSG_FIRSTHDR(&message) : NULL;
+static int receive_job(struct tls_job *ret_job, int ret_sockets[TLS_JOB_SOCKETS]) {
+        ssize_t n = passing_receive(STDIN_FILENO, ret_job, sizeof *ret_job, ret_sockets, TLS_JOB_SOCKETS, 0);
 
         if (n == 0)
                 return -ENODATA;
-        if (n != sizeof *ret_job || ret_job->host[HOST_MAX] != '\0' || !header || header->cmsg_type != SCM_RIGHTS ||
-                header->cmsg_len != CMSG_LEN(2 * sizeof(int)))
-                return -EPROTO;
-        memcpy(ret_sockets, CMSG_DATA(header), 2 * sizeof(int));
-        return 0;
+        return n != sizeof *ret_job || ret_job->host[HOST_MAX] != '\0' || ret_sockets[0] < 0 ? -EPROTO : 0;
 }
 
 /* The certificate is the host's: its name, or for an address an iPAddress of it, never its common name's wildcards. */
@@ -103,7 +93,8 @@ int main(void) {
         struct tls_answer said = { .refusal = REFUSAL_PROXY_TLS, .detail = "OpenSSL could not be prepared" };
         struct tls_job job;
         struct error err;
-        int sockets[2];
+        const struct linger reset = { .l_onoff = 1, .l_linger = 0 };
+        int sockets[TLS_JOB_SOCKETS];
         SSL *ssl;
 
         prctl(PR_SET_NAME, "egress-tls");
@@ -115,5 +106,8 @@ int main(void) {
                 said = shake_hands(ssl, sockets[0]);
         if (answer(&said) < 0 || said.refusal)
                 return 1;
-        return tls_relay(ssl, sockets[0], sockets[1]) < 0;
+        if (tls_relay(ssl, sockets[0], sockets[1], sockets[2]) == 0)
+                return 0;
+        (void)setsockopt(sockets[0], SOL_SOCKET, SO_LINGER, &reset, sizeof reset);
+        return 1;
 }

@@ -18,10 +18,11 @@ struct half {
 
 struct relay {
         SSL *ssl;
-        int socket, plain;
+        int socket, plain, witness;
         struct half up, down; /* to and from the TLS side */
         short wants;          /* POLLIN, POLLOUT: what OpenSSL waits for */
         bool moved;           /* something happened in this round */
+        bool closed;          /* the plain side, in order */
 };
 
 static bool is_empty(const struct half *half) {
@@ -51,6 +52,12 @@ static int after_failure(struct relay *r, int result) {
         }
 }
 
+/* Nobody reads what still comes from the TLS side. */
+static void forget_down(struct relay *r) {
+        r->down.start = r->down.end;
+        r->down.ended = r->down.told = r->moved = true;
+}
+
 static int read_plain(struct relay *r) {
         ssize_t n;
 
@@ -61,7 +68,26 @@ static int read_plain(struct relay *r) {
                 filled(r, &r->up, (size_t)n);
         else if (n == 0)
                 r->up.ended = r->moved = true;
-        return n < 0 && errno != EAGAIN && errno != EINTR ? -errno : 0;
+        else if (errno == ECONNRESET) /* unix(7): it was closed over what we had sent; told once, before the end */
+                r->moved = true;
+        return n < 0 && errno != EAGAIN && errno != EINTR && errno != ECONNRESET ? -errno : 0;
+}
+
+/* Behind every read of the plain side, so that an end is not passed on before it is known to be one. */
+static int hear_witness(struct relay *r) {
+        char word;
+        ssize_t n;
+
+        if (r->closed)
+                return 0;
+        n = recv(r->witness, &word, 1, 0);
+        if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR))
+                return -ECONNRESET;
+        if (n < 0)
+                return 0;
+        r->closed = true;
+        forget_down(r);
+        return 0;
 }
 
 static int write_tls(struct relay *r) {
@@ -113,6 +139,10 @@ static int write_plain(struct relay *r) {
         if (is_empty(&r->down))
                 return 0;
         n = send(r->plain, r->down.data + r->down.start, r->down.end - r->down.start, MSG_NOSIGNAL);
+        if (n < 0 && errno == EPIPE) { /* closed; the witness says how */
+                forget_down(r);
+                return 0;
+        }
         if (n < 0)
                 return errno != EAGAIN && errno != EINTR ? -errno : 0;
         r->down.start += (size_t)n;
@@ -124,31 +154,32 @@ static int end_plain(struct relay *r) {
         if (!r->down.ended || !is_empty(&r->down) || r->down.told)
                 return 0;
         r->down.told = r->moved = true;
+        (void)!send(r->witness, "", 1, MSG_NOSIGNAL);
         return shutdown(r->plain, SHUT_WR) < 0 ? -errno : 0;
 }
 
-/* 0: there may be; 1: nobody reads any more; or a negative errno. unix(7): POLLHUP comes when the other side has closed, not when it has only
- * ended its writing. poll(2) tells of the TLS side's reset also where nothing is waited for there, and would for ever. */
+/* Only what something is waited for of: poll(2) reports an end or an error of every descriptor, whether it was asked for or not, and would do
+ * so at once, again and again. A TLS side that has ended, and has failed since, is one that nothing can be said to any more: -ECONNRESET. */
 static int wait_for_more(const struct relay *r) {
-        struct pollfd p[2] = {
-                { .fd = r->plain,
-                        .events = (short)((!r->up.ended && is_empty(&r->up) ? POLLIN : 0) | (!is_empty(&r->down) ? POLLOUT : 0)) },
-                { .fd = r->socket, .events = r->wants },
+        short plain = (short)((!r->up.ended && is_empty(&r->up) ? POLLIN : 0) | (!is_empty(&r->down) ? POLLOUT : 0));
+        struct pollfd p[] = {
+                { .fd = plain ? r->plain : -1, .events = plain },
+                { .fd = r->wants || r->down.told ? r->socket : -1, .events = r->wants },
+                { .fd = r->closed ? -1 : r->witness, .events = POLLIN },
         };
 
-        poll(p, 2, -1);
-        if (!r->wants && p[1].revents & (POLLERR | POLLHUP))
-                return -ECONNRESET;
-        return p[0].revents & POLLHUP && r->up.told;
+        poll(p, sizeof p / sizeof *p, -1);
+        return r->wants == 0 && p[1].revents & (POLLERR | POLLHUP) ? -ECONNRESET : 0;
 }
 
-int tls_relay(SSL *ssl, int socket, int plain) {
-        static int (*const steps[])(struct relay *) = { read_plain, write_tls, end_tls, read_tls, write_plain, end_plain };
+int tls_relay(SSL *ssl, int socket, int plain, int witness) {
+        static int (*const steps[])(struct relay *) = { read_plain, hear_witness, write_tls, end_tls, read_tls, write_plain, end_plain };
         static struct relay r;
 
         r.ssl = ssl;
         r.socket = socket;
         r.plain = plain;
+        r.witness = witness;
         while (!r.up.told || !r.down.told) {
                 int result = 0;
 
@@ -158,8 +189,8 @@ int tls_relay(SSL *ssl, int socket, int plain) {
                         result = steps[i](&r);
                 if (result == 0 && !r.moved)
                         result = wait_for_more(&r);
-                if (result != 0)
-                        return result < 0 ? result : 0;
+                if (result < 0)
+                        return result;
         }
         return 0;
 }
