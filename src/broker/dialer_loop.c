@@ -14,6 +14,12 @@
 
 /* At a time; the front's further requests wait in its socket. */
 #define DIALS_MAX 256u
+
+/* In one turn: whoever sends without end shall not be all that we hear of. */
+#define REQUESTS_AT_ONCE 512u
+
+/* For the front to end when it was told to. One that is ours resets its connections and is gone at once. */
+#define STOP_NS 2000000000ull
 /* Before a helper is started ahead: the front, and whoever waits for it, have better use for the processors. */
 #define HEAD_START_MS 2
 
@@ -29,6 +35,7 @@ struct loop {
         uint32_t events; /* that we wait for at our socket */
         bool unsent;     /* an answer did not fit into it */
         uint64_t now_ns;
+        uint64_t stop_ns; /* when the front is killed, UINT64_MAX: nobody told it to end */
 };
 
 static uint64_t now(void) {
@@ -48,11 +55,20 @@ __attribute__((noreturn)) static void end(struct loop *loop) {
         _exit(status); /* what the front's main() had not yet flushed is the front's */
 }
 
+/* It is not our front any more, or does not do as it is told. */
+__attribute__((noreturn)) static void end_front(struct loop *loop) {
+        process_signal(loop->process->front, SIGKILL);
+        end(loop);
+}
+
 static void pass_signal_on(struct loop *loop) {
         struct signalfd_siginfo info;
 
-        if (read(loop->process->signals, &info, sizeof info) == sizeof info)
-                process_signal(loop->process->front, (int)info.ssi_signo);
+        if (read(loop->process->signals, &info, sizeof info) != sizeof info)
+                return;
+        process_signal(loop->process->front, (int)info.ssi_signo);
+        if (loop->stop_ns == UINT64_MAX)
+                loop->stop_ns = loop->now_ns + STOP_NS;
 }
 
 /* ---- requests and answers -------------------------------------------------------------------------------------------- */
@@ -85,18 +101,27 @@ static void cancel(struct loop *loop, uint32_t tag) {
                 }
 }
 
-/* 0, or a negative errno when it did not fit. */
-static int send_answer(struct loop *loop, const struct dialer_answer *answer) {
+/* False: it did not fit. */
+static bool send_answer(struct loop *loop, struct dialer_answer *answer) {
         const int fds[] = { answer->fd, answer->witness };
+        int r = passing_send(loop->process->socket, answer, sizeof *answer, fds, answer->fd < 0 ? 0 : answer->witness < 0 ? 1 : 2);
 
-        return passing_send(loop->process->socket, answer, sizeof *answer, fds, answer->fd < 0 ? 0 : answer->witness < 0 ? 1 : 2);
+        /* unix(7): so many descriptors of this user are on their way that RLIMIT_NOFILE forbids one more; not only ours are counted. */
+        if (r == -ETOOMANYREFS) {
+                dialer_drop(answer);
+                answer->refusal = REFUSAL_DIALER_BUSY;
+                r = passing_send(loop->process->socket, answer, sizeof *answer, NULL, 0);
+        }
+        if (r == -EPIPE || r == -ECONNRESET) /* it hears nothing any more, and room that can never be used is all we would be told of */
+                end_front(loop);
+        return r == 0;
 }
 
 /* If D is done, and the front takes it. */
 static void answer(struct loop *loop, struct dial *d) {
         if (d->state != DIAL_DONE || loop->unsent)
                 return;
-        if (send_answer(loop, &d->answer) < 0)
+        if (!send_answer(loop, &d->answer))
                 loop->unsent = true;
         else
                 release(d);
@@ -114,16 +139,14 @@ static void read_requests(struct loop *loop) {
         struct dialer_request request;
         struct dial *d;
 
-        while ((d = free_dial())) {
+        for (unsigned i = 0; i < REQUESTS_AT_ONCE && (d = free_dial()); i++) {
                 ssize_t n = recv(loop->process->socket, &request, sizeof request, MSG_DONTWAIT);
 
                 if (n < 0)
                         return;
-                /* Closed by the front, or no message of its kind: whoever speaks there now, is not our front any more. */
-                if (n != sizeof request || (request.verb != DIALER_CONNECT && request.verb != DIALER_CANCEL)) {
-                        process_signal(loop->process->front, SIGKILL);
-                        end(loop);
-                }
+                /* Closed by the front, or no message of its kind. */
+                if (n != sizeof request || (request.verb != DIALER_CONNECT && request.verb != DIALER_CANCEL))
+                        end_front(loop);
                 if (request.verb == DIALER_CANCEL) {
                         cancel(loop, request.tag);
                         continue;
@@ -210,6 +233,8 @@ static void step_all(struct loop *loop) {
 static int timeout_ms(struct loop *loop) {
         uint64_t first = helpers_next_deadline(&loop->process->dialing.helpers);
 
+        if (loop->stop_ns < first)
+                first = loop->stop_ns;
         for (size_t i = 0; i < loop->n; i++)
                 if (dial_wake(&dials[i]) < first)
                         first = dial_wake(&dials[i]);
@@ -236,7 +261,7 @@ static void adjust_interest(struct loop *loop) {
 }
 
 void dialer_loop(struct dialer_process *process) {
-        struct loop loop = { .process = process, .events = EPOLLIN };
+        struct loop loop = { .process = process, .events = EPOLLIN, .stop_ns = UINT64_MAX };
         struct epoll_event events[64];
         bool begun = false;
 
@@ -251,6 +276,8 @@ void dialer_loop(struct dialer_process *process) {
                 loop.now_ns = now();
                 for (int i = 0; i < n; i++)
                         dispatch(&loop, events[i].data.u64);
+                if (loop.now_ns >= loop.stop_ns)
+                        end_front(&loop);
                 step_all(&loop);
                 send_answers(&loop);
                 helpers_tend(&process->dialing.helpers, loop.now_ns);

@@ -12,6 +12,8 @@
  *   line                            writes a line feed
  *   raw TEXT                        sends TEXT to the dialer as it is
  *   fault heap|pointer|undefined    a mistake for sanitizers to find
+ *   flood                           cancels what was never asked for, without end
+ *   deaf                            hears no answer any more
  *   try NAME                        one forbidden thing (attacks[] below); "NAME errno", unless the kernel ends us
  *
  * lax: without lock-down, so that it can be seen what it is that is denied. dialer, resolver, tls: no halves, but one process that gave up
@@ -496,6 +498,12 @@ static void obey(char *line) {
                 printf("%zd\n", send(dialer.socket, rest, strlen(rest), MSG_NOSIGNAL));
         } else if (streq(line, "fault")) {
                 commit_fault(rest);
+        } else if (streq(line, "flood")) {
+                fcntl(dialer.socket, F_SETFL, 0);
+                for (;;)
+                        send(dialer.socket, &(struct dialer_request){ .verb = DIALER_CANCEL, .tag = 1 }, sizeof(struct dialer_request), 0);
+        } else if (streq(line, "deaf")) {
+                printf("%d\n", shutdown(dialer.socket, SHUT_RD));
         } else if (streq(line, "try")) {
                 try(rest);
         } else {

@@ -311,12 +311,39 @@ def test_neither_half_outlives_the_other():
             wait_for(lambda pid=pid: is_gone(pid), f"the end of {pid}")
 
 
-def test_signals_go_to_the_front():
-    probe = Probe(allow("a.example")).__enter__()
-    os.kill(probe.process.pid, signal.SIGTERM)
-    # The probe has no handler, and is the first process of its pid namespace: pid_namespaces(7) protects it from what it does not handle.
-    assert probe.code("b.example:443") == "policy.host"
-    probe.end()
+def test_a_front_that_does_not_end_when_it_is_told_to_is_ended():
+    """The probe has no handler, and is the first process of its pid namespace: pid_namespaces(7) protects it from what it does not handle."""
+    for line in (None, "flood"):
+        probe = Probe(allow("a.example")).__enter__()
+        if line:
+            probe.say(line)
+            time.sleep(0.1)
+        with timed() as t:
+            probe.process.terminate()
+            assert line or probe.code("b.example:443") == "policy.host"
+            assert probe.process.wait(PATIENCE) == 128 + signal.SIGKILL
+        assert 1.9 < t.seconds < 3, t.seconds
+
+
+def test_a_front_that_hears_nothing_any_more_is_ended():
+    with Probe(allow("a.example")) as probe:
+        assert probe.ask("deaf") == "0"
+        probe.ask("start 7 b.example:443 5000")
+        assert probe.process.wait(PATIENCE) == 128 + signal.SIGKILL
+
+
+def test_descriptors_of_others_on_their_way_are_no_reason_to_wait():
+    """unix(7), ETOOMANYREFS: those of all processes of one user are counted together."""
+    others = "import array, socket, sys\nends = [socket.socketpair() for _ in range(4)]\nfor a, _ in ends:\n" \
+             "  a.sendmsg([b'x'], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array('i', [0] * 200))])\nprint(1, flush=True)\nsys.stdin.read()"  # fmt: skip
+    with Server(echo) as server, \
+            Probe(allow("127.0.0.1", ports=[server.port], deny_private_networks=False), before=["prlimit", "--nofile=256"]) as probe:  # fmt: skip
+        assert probe.code(f"127.0.0.1:{server.port}") == "ok"
+        with subprocess.Popen(["setpriv", "--reuid=65534", "--clear-groups", "python3", "-c", others], stdin=subprocess.PIPE,
+                              stdout=subprocess.PIPE) as process:  # fmt: skip
+            process.stdout.readline()
+            assert probe.code(f"127.0.0.1:{server.port}") == "dialer.busy"
+        wait_for(lambda: probe.code(f"127.0.0.1:{server.port}") == "ok", "their arrival")
 
 
 def test_it_does_not_start_without_its_programs_or_as_root():
