@@ -48,6 +48,9 @@ static enum refusal head_is_complete(struct connection *c) {
 
         if (interim && ++r->interim > HTTP_INTERIM_MAX)
                 return REFUSAL_ORIGIN_HEAD;
+        /* RFC 9112, 6.1: its server was told that. */
+        if (!interim && r->head.http10 && r->answer.framing == HTTP_BODY_CHUNKED)
+                return REFUSAL_ORIGIN_FRAMING;
         /* To go out together with what came behind it. */
         if (!interim || (r->answer.code != 100 && !r->head.http10))
                 http_answer_write(&r->answer, &c->down.held);

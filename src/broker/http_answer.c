@@ -94,6 +94,11 @@ static enum refusal parse_field(struct http_answer *answer, const char *text, si
         return REFUSAL_NONE;
 }
 
+/* RFC 9110, 8.6 and RFC 9112, 6.1: these say nothing of a length, and a client that believed one would take the next answer for a body. */
+static bool says_no_length(const struct http_answer *answer) {
+        return answer->code < 200 || answer->code == 204;
+}
+
 /* RFC 9112, 6.3. Both lengths in one head, and chunks from HTTP/1.0, are what an attack looks like (6.1). */
 static enum refusal settle_framing(struct http_answer *answer) {
         if (answer->has_transfer_encoding && (answer->has_length || answer->http10))
@@ -111,7 +116,7 @@ static enum refusal settle_framing(struct http_answer *answer) {
                 const char *name = answer->lines.bytes.text + f->name;
 
                 if (http_equal(name, f->n_name, "transfer-encoding"))
-                        f->dropped = false;
+                        f->dropped = says_no_length(answer);
                 if (http_equal(name, f->n_name, "content-length"))
                         f->dropped = true;
         }
@@ -156,7 +161,7 @@ enum http_status http_answer_feed(struct http_answer *answer, const char *data, 
 void http_answer_write(const struct http_answer *answer, struct str *out) {
         str_printf(out, "HTTP/1.1 %03u %.*s\r\n", answer->code, (int)answer->n_reason, answer->lines.bytes.text + answer->reason);
         http_write_fields(&answer->lines, answer->fields, answer->n_fields, out);
-        if (answer->has_length)
+        if (answer->has_length && !says_no_length(answer))
                 str_printf(out, "Content-Length: %llu\r\n", (unsigned long long)answer->length);
         str_puts(out, http_answer_is_interim(answer) ? "\r\n" : "Connection: close\r\n\r\n");
 }

@@ -4,7 +4,8 @@
 /* RFC 9112, 7.1. In the order in which they come. */
 enum {
         CHUNK_SIZE,      /* hexadecimal digits */
-        CHUNK_EXTENSION, /* what stands behind them, unread */
+        CHUNK_BLANK,     /* behind them, before the next */
+        CHUNK_EXTENSION, /* from its semicolon on, unread */
         CHUNK_SIZE_LF,
         CHUNK_DATA,
         CHUNK_DATA_CR,
@@ -52,8 +53,8 @@ static int size_byte(struct http_body *body, char c) {
                 return -1;
         if (c == '\r')
                 return CHUNK_SIZE_LF;
-        if (body->state == CHUNK_SIZE)
-                return c == ';' || c == ' ' || c == '\t' ? CHUNK_EXTENSION : -1;
+        if (body->state != CHUNK_EXTENSION)
+                return c == ';' ? CHUNK_EXTENSION : c == ' ' || c == '\t' ? CHUNK_BLANK : -1;
         return is_text(c) || c == '\t' ? CHUNK_EXTENSION : -1;
 }
 
@@ -72,6 +73,7 @@ static int trailer_byte(struct http_body *body, char c) {
 static int chunk_byte(struct http_body *body, char c) {
         switch (body->state) {
         case CHUNK_SIZE:
+        case CHUNK_BLANK:
         case CHUNK_EXTENSION:
         case CHUNK_SIZE_LF:
                 return size_byte(body, c);
