@@ -9,14 +9,17 @@
 
 #include <fcntl.h>
 #include <limits.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 
 #define POLICY_MAX (1u << 20)
 #define MAX_LISTENERS 8
 /* Beside two a connection: standard streams, epoll, signals, dialer, audit, listeners, and some to spare. */
 #define OTHER_DESCRIPTORS 64
 #define NOBODY 65534u
+#define STREAM_MAX (1u << 20) /* what may be added to a file that is standard output or standard error */
 
 struct options {
         const char *policy, *audit, *programs, *user, *listen[MAX_LISTENERS];
@@ -157,6 +160,21 @@ static void raise_descriptors(const struct policy *policy) {
         (void)setrlimit(RLIMIT_NOFILE, &limit);
 }
 
+/* Whatever becomes of the front, it fills no disk: the audit's files are as long as they may be at most, and of the streams that it was
+ * started with, where these are files, not much is left. It is told by EFBIG then (setrlimit(2)), and not by a signal. */
+static void limit_files(void) {
+        struct rlimit limit = { AUDIT_FILE_MAX, AUDIT_FILE_MAX }, given;
+        struct stat st;
+
+        for (int fd = STDOUT_FILENO; fd <= STDERR_FILENO; fd++)
+                if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && (rlim_t)st.st_size + STREAM_MAX > limit.rlim_cur)
+                        limit.rlim_cur = limit.rlim_max = (rlim_t)st.st_size + STREAM_MAX;
+        if (getrlimit(RLIMIT_FSIZE, &given) == 0 && given.rlim_max < limit.rlim_cur)
+                limit.rlim_cur = limit.rlim_max = given.rlim_max;
+        (void)signal(SIGXFSZ, SIG_IGN);
+        (void)setrlimit(RLIMIT_FSIZE, &limit);
+}
+
 static int lock_down(struct broker *broker, struct error *err) {
         int keep[MAX_LISTENERS + 4] = { broker->loop.epoll, broker->signals, broker->audit.fd, broker->audit.older };
         size_t n = 4;
@@ -182,6 +200,7 @@ static int serve(struct arena *arena, const struct options *options, struct erro
         raise_descriptors(&policy);
         if ((r = dialer_start(&dialer, &broker.dialer, err)) < 0)
                 return r;
+        limit_files();
         broker.policy = &policy;
         if ((r = broker_open(&broker, err)) < 0 || (r = lock_down(&broker, err)) < 0)
                 return r;

@@ -1,6 +1,7 @@
 """A line for every connection, and never a reason to wait."""
 
 import json
+import re
 import subprocess
 
 from test_plain import OK, answering, get
@@ -82,3 +83,9 @@ def test_a_descriptor_instead_of_a_path():
         with Origin(answering(OK)) as origin, Broker(policy(origin), audit=f"fd:{file.fileno()}") as broker:
             broker.request(get(origin))
             wait_for(lambda: os.path.getsize("by-descriptor.jsonl") > 0, "a line")
+
+
+def test_whoever_takes_the_broker_over_cannot_fill_a_disk_by_it():
+    with Origin(lambda s: None) as origin, Broker(policy(origin)) as broker:
+        with open(f"/proc/{broker.pids()[0]}/limits", encoding="ascii") as file:
+            assert re.search(r"^Max file size +\d+ +\d+ ", file.read(), re.MULTILINE)
