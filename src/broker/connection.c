@@ -241,7 +241,10 @@ enum step connection_finish(struct connection *c, enum refusal refusal) {
                 dialer_cancel(&c->broker->dialer, c->tag);
         deadline_clear(&c->broker->loop.deadlines, &c->deadline);
         side_close(&c->client, refusal != REFUSAL_NONE);
-        side_close(&c->origin, refusal != REFUSAL_NONE);
+        if (refusal != REFUSAL_NONE)
+                side_close(&c->origin, true);
+        else
+                side_leave(&c->origin);
         flow_end(&c->up);
         flow_end(&c->down);
         request_free(c);

@@ -3,6 +3,8 @@
 
 #include "base/fd.h"
 
+#include <linux/sockios.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 
 #define EVENTS (EPOLLIN | EPOLLRDHUP | EPOLLPRI | EPOLLET)
@@ -58,6 +60,12 @@ void side_close(struct side *side, bool reset) {
         }
         close_fd(&side->fd);
         close_fd(&side->witness);
+}
+
+void side_leave(struct side *side) {
+        int unsent = 0;
+
+        side_close(side, side->witness < 0 && !side->hung_up && ioctl(side->fd, SIOCOUTQ, &unsent) == 0 && unsent == 0);
 }
 
 /* TCP: EPIPE for a socket in CLOSE_WAIT (tcp_reset() of the kernel). */

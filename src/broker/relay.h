@@ -38,6 +38,11 @@ void side_ready(struct side *side, uint32_t events);
 /* reset: what was not sent yet is dropped, and the peer is told that this is no regular end (socket(7), SO_LINGER). */
 void side_close(struct side *side, bool reset);
 
+/* Closes where all that may be said has been said: the peer, if it has not ended its own side yet, has nothing to tell that we would read. As a
+ * reset, once it has all that we sent: whoever ends a connection first keeps its port for a minute (tcp(7), TIME_WAIT), and one sandbox could
+ * use up those of the host. */
+void side_leave(struct side *side);
+
 struct flow {
         uint64_t seen, limit; /* bytes read, and how many may be */
         struct str held;      /* was read and not sent yet, from HELD_AT on */

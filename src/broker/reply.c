@@ -110,7 +110,10 @@ enum step reply_run(struct connection *c) {
 enum step linger_begin(struct connection *c) {
         uint64_t now = time_monotonic_us(), end = now + LINGER_TIME_US < c->wall_us ? now + LINGER_TIME_US : c->wall_us;
 
-        side_close(&c->origin, c->up.seen < c->up.limit);
+        if (c->up.seen < c->up.limit)
+                side_close(&c->origin, true);
+        else
+                side_leave(&c->origin);
         flow_end(&c->down);
         flow_end(&c->up);
         request_free(c);

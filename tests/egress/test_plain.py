@@ -136,7 +136,7 @@ def test_a_body_goes_up_exactly():
             head = read_head(s)
             seen = read_exactly(s, size)
             s.sendall(OK)
-            rest = read_all(s)
+            rest = read_rest(s)
             return head, seen, rest
 
         with Origin(handler) as origin, Broker(policy(origin)) as broker:
@@ -153,7 +153,7 @@ def test_a_second_request_goes_nowhere():
         head = read_head(s)
         more = is_readable(s, 0.1) and s.recv(1000)
         s.sendall(OK)
-        return head, more or read_all(s)
+        return head, more or read_rest(s)
 
     for first, body in (("", b""), ("Content-Length: 3\r\n", b"abc")):
         with Origin(handler) as origin, Broker(policy(origin)) as broker:
@@ -422,3 +422,30 @@ def test_thousands_of_short_requests_at_once():
             thread.join()
         assert not failures, failures[0]
         wait_for(lambda: len(broker.audit_lines()) == 2000, "all lines")
+
+
+def test_an_origin_that_waits_for_us_to_close_costs_no_port():
+    """tcp(7): who ends first is in TIME_WAIT, and its port in use, for a minute; 28,000 of them, and the host reaches that origin no more."""
+
+    def lazy(s):
+        if read_rest_of_head(s):
+            s.sendall(OK)
+        read_rest(s)
+
+    def read_rest_of_head(s):
+        try:
+            return read_head(s)
+        except (AssertionError, ConnectionResetError):
+            return None
+
+    def waiting(port):
+        with open("/proc/net/tcp", encoding="ascii") as file:
+            return sum(words[3] == "06" and words[2].endswith(f":{port:04X}") for words in map(str.split, file))
+
+    with Origin(lazy) as origin, Broker(policy(origin)) as broker:
+        for _ in range(20):
+            assert broker.request(get(origin))[0] == 200
+            assert broker.request(get(origin, "Content-Length: 2\r\n", "POST") + "ab")[0] == 200
+            broker.tunnel(origin.port).close()
+        wait_for(lambda: len(origin.results) == 60, "the ends of all")
+        assert waiting(origin.port) == 0, waiting(origin.port)

@@ -233,6 +233,17 @@ def read_head(s):
     return bytes(data)
 
 
+def read_rest(s):
+    """All that still comes, however that ends."""
+    data = bytearray()
+    try:
+        while chunk := s.recv(1 << 16):
+            data += chunk
+    except ConnectionResetError:
+        pass
+    return bytes(data)
+
+
 def read_until_reset(s):
     """All that came before the connection was reset; fails when it ends in order."""
     data = bytearray()
