@@ -11,8 +11,8 @@ void str_free(struct str *s) {
         *s = (struct str){ 0 };
 }
 
-/* Makes room for N more bytes and the NUL. Out of memory ends the runtime, as in arena.c. */
-static void reserve(struct str *s, size_t n) {
+/* And for the NUL. Out of memory ends the runtime, as in arena.c. */
+void str_reserve(struct str *s, size_t n) {
         static const char text[] = "sage-runtime: out of memory\n";
         size_t need, room = s->room ? s->room : 64;
         char *grown;
@@ -33,7 +33,7 @@ static void reserve(struct str *s, size_t n) {
 }
 
 void str_add(struct str *s, const char *text, size_t n) {
-        reserve(s, n);
+        str_reserve(s, n);
         if (n > 0)
                 memcpy(s->text + s->size, text, n);
         s->size += n;
@@ -45,7 +45,19 @@ void str_puts(struct str *s, const char *text) {
 }
 
 void str_putc(struct str *s, char c) {
-        str_add(s, &c, 1);
+        if (s->room - s->size < 2) /* also where there is none yet */
+                str_reserve(s, 1);
+        s->text[s->size++] = c;
+        s->text[s->size] = '\0';
+}
+
+void str_put_u64(struct str *s, uint64_t value) {
+        char text[20], *p = text + sizeof text;
+
+        do
+                *--p = (char)('0' + value % 10);
+        while (value /= 10);
+        str_add(s, p, (size_t)(text + sizeof text - p));
 }
 
 void str_printf(struct str *s, const char *format, ...) {
@@ -57,7 +69,7 @@ void str_printf(struct str *s, const char *format, ...) {
         n = vsnprintf(NULL, 0, format, ap);
         va_end(ap);
         if (n > 0) {
-                reserve(s, (size_t)n);
+                str_reserve(s, (size_t)n);
                 vsnprintf(s->text + s->size, (size_t)n + 1, format, again);
                 s->size += (size_t)n;
         }

@@ -18,6 +18,10 @@ void str_free(struct str *s);
 void str_add(struct str *s, const char *text, size_t n);
 void str_puts(struct str *s, const char *text);
 void str_putc(struct str *s, char c);
+/* In decimal. */
+void str_put_u64(struct str *s, uint64_t value);
+/* Makes room for N more bytes at once, where that many are known to come. */
+void str_reserve(struct str *s, size_t n);
 __attribute__((format(printf, 2, 3)))
 void str_printf(struct str *s, const char *format, ...);
 

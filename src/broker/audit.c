@@ -59,6 +59,7 @@ int audit_open(const char *where, struct audit *ret, struct error *err) {
 void audit_close(struct audit *audit) {
         close_fd(&audit->fd);
         close_fd(&audit->older);
+        str_free(&audit->line);
 }
 
 /* By copying, because after the lock-down there are no names any more that could be changed. The files' size is what bounds the time this
@@ -90,7 +91,7 @@ static bool write_whole(struct audit *audit, const struct str *text) {
 }
 
 void audit_write(struct audit *audit, struct sage_audit *line) {
-        _cleanup_str_ struct str text = { 0 };
+        struct str *text = &audit->line;
         struct error err;
 
         if (audit->fd < 0)
@@ -99,17 +100,18 @@ void audit_write(struct audit *audit, struct sage_audit *line) {
                 line->has |= SAGE_AUDIT_HAS_LOST;
                 line->lost = audit->lost;
         }
-        if (spec_encode(&sage_audit_type, line, &text, 0, &err) < 0) {
+        text->size = 0;
+        if (spec_encode(&sage_audit_type, line, text, 0, &err) < 0) {
                 audit->lost++;
                 return;
         }
-        str_putc(&text, '\n');
-        if (audit->regular && audit->size + text.size > AUDIT_FILE_MAX)
+        str_putc(text, '\n');
+        if (audit->regular && audit->size + text->size > AUDIT_FILE_MAX)
                 rotate(audit);
-        if ((audit->regular && audit->size + text.size > AUDIT_FILE_MAX) || !write_whole(audit, &text)) {
+        if ((audit->regular && audit->size + text->size > AUDIT_FILE_MAX) || !write_whole(audit, text)) {
                 audit->lost++;
                 return;
         }
-        audit->size += text.size;
+        audit->size += text->size;
         audit->lost = 0;
 }

@@ -14,6 +14,7 @@ struct audit {
         bool regular;  /* a file, which can be cut; not a pipe or a terminal */
         uint64_t size; /* of the file */
         uint64_t lost; /* lines since the last one that was written */
+        struct str line; /* its memory serves them all */
 };
 
 /* where: a path, or "fd:N" for a descriptor that is open already (its regular file is begun anew when it is full), or NULL. Opens all that

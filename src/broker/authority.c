@@ -2,7 +2,6 @@
 #include "broker/authority.h"
 
 #include <arpa/inet.h>
-#include <stdio.h>
 #include <string.h>
 
 /* Never ctype.h: what a letter is does not depend on the locale. */
@@ -27,7 +26,7 @@ static enum refusal check_bytes(const char *text, size_t n) {
 
 static void set_address(struct authority *ret, struct address address) {
         *ret = (struct authority){ .kind = HOST_ADDRESS, .address = address };
-        snprintf(ret->host, sizeof ret->host, "%s", address_print(&address).text);
+        strcpy(ret->host, address_print(&address).text); /* which is shorter than any host may be */
 }
 
 /* RFC 3986, 3.2.2: IP-literal. inet_pton(3) reads the grammar of RFC 4291 and nothing else. */
@@ -176,12 +175,31 @@ enum refusal authority_parse(const char *text, size_t n, uint16_t default_port, 
 
 bool authority_equal_host(const struct authority *a, const struct authority *b) { return strcmp(a->host, b->host) == 0; }
 
+static char *print_port(char *to, unsigned port) {
+        char digits[5];
+        size_t n = 0;
+
+        do
+                digits[n++] = (char)('0' + port % 10);
+        while (port /= 10);
+        *to++ = ':';
+        while (n)
+                *to++ = digits[--n];
+        return to;
+}
+
 struct authority_text authority_print(const struct authority *a, uint16_t default_port) {
         bool brackets = a->kind == HOST_ADDRESS && a->address.v6;
         struct authority_text text;
-        int n = snprintf(text.text, sizeof text.text, "%s%s%s", brackets ? "[" : "", a->host, brackets ? "]" : "");
+        char *end = text.text;
 
+        if (brackets)
+                *end++ = '[';
+        end = stpcpy(end, a->host);
+        if (brackets)
+                *end++ = ']';
         if (a->port != default_port)
-                snprintf(text.text + n, sizeof text.text - (size_t)n, ":%u", a->port);
+                end = print_port(end, a->port);
+        *end = '\0';
         return text;
 }

@@ -149,6 +149,7 @@ static enum refusal add_byte(struct http_answer *answer, char c) {
 enum http_status http_answer_feed(struct http_answer *answer, const char *data, size_t n, size_t *ret_used) {
         size_t used = 0;
 
+        http_lines_expect(&answer->lines, n);
         while (used < n && answer->status == HTTP_MORE) {
                 answer->refusal = add_byte(answer, data[used++]);
                 if (answer->refusal)
@@ -159,9 +160,14 @@ enum http_status http_answer_feed(struct http_answer *answer, const char *data, 
 }
 
 void http_answer_write(const struct http_answer *answer, struct str *out) {
-        str_printf(out, "HTTP/1.1 %03u %.*s\r\n", answer->code, (int)answer->n_reason, answer->lines.bytes.text + answer->reason);
+        str_reserve(out, answer->lines.bytes.size + 64);
+        str_puts(out, "HTTP/1.1 ");
+        str_put_u64(out, answer->code); /* three digits (parse_status_line()) */
+        str_putc(out, ' ');
+        str_add(out, answer->lines.bytes.text + answer->reason, answer->n_reason);
+        str_puts(out, "\r\n");
         http_write_fields(&answer->lines, answer->fields, answer->n_fields, out);
         if (answer->has_length && !says_no_length(answer))
-                str_printf(out, "Content-Length: %llu\r\n", (unsigned long long)answer->length);
+                http_write_length(answer->length, out);
         str_puts(out, http_answer_is_interim(answer) ? "\r\n" : "Connection: close\r\n\r\n");
 }

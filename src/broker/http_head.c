@@ -125,6 +125,7 @@ static enum refusal add_byte(struct http_head *head, char c) {
 enum http_status http_head_feed(struct http_head *head, const char *data, size_t n, size_t *ret_used) {
         size_t used = 0;
 
+        http_lines_expect(&head->lines, n);
         while (used < n && head->status == HTTP_MORE) {
                 head->refusal = add_byte(head, data[used++]);
                 if (head->refusal)
@@ -140,11 +141,17 @@ void http_head_write(const struct http_head *head, struct str *out) {
         /* RFC 9112, 3.2.4: OPTIONS for a URI with neither path nor query is about the server as a whole. */
         if (head->n_target == 0 && streq(head->method, "OPTIONS"))
                 slash = "*";
-        str_printf(out, "%s %s%.*s HTTP/1.%d\r\nHost: %s\r\n", head->method, slash, (int)head->n_target, text + head->target,
-                head->http10 ? 0 : 1, authority_print(&head->authority, 80).text);
+        str_reserve(out, head->lines.bytes.size + 64);
+        str_puts(out, head->method);
+        str_putc(out, ' ');
+        str_puts(out, slash);
+        str_add(out, text + head->target, head->n_target);
+        str_puts(out, head->http10 ? " HTTP/1.0\r\nHost: " : " HTTP/1.1\r\nHost: ");
+        str_puts(out, authority_print(&head->authority, 80).text);
+        str_puts(out, "\r\n");
         http_write_fields(&head->lines, head->fields, head->n_fields, out);
         if (head->has_length)
-                str_printf(out, "Content-Length: %llu\r\n", (unsigned long long)head->content_length);
+                http_write_length(head->content_length, out);
         /* RFC 9110, 7.6.3 wants every proxy in Via; ours says nothing of the host it runs on. */
         str_puts(out, "Via: 1.1 sage\r\nConnection: close\r\n\r\n");
 }

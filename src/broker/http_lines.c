@@ -65,6 +65,12 @@ void http_drop_hops(const struct http_lines *lines, struct http_field *fields, s
         }
 }
 
+void http_write_length(uint64_t length, struct str *out) {
+        str_puts(out, "Content-Length: ");
+        str_put_u64(out, length);
+        str_puts(out, "\r\n");
+}
+
 void http_write_fields(const struct http_lines *lines, const struct http_field *fields, size_t n, struct str *out) {
         for (size_t i = 0; i < n; i++) {
                 if (fields[i].dropped)

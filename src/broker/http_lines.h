@@ -13,6 +13,12 @@ struct http_lines {
         uint32_t start; /* of the current line */
 };
 
+/* N bytes come, of which some are lines: makes room once for as much as a head mostly has. */
+static inline void http_lines_expect(struct http_lines *lines, size_t n) {
+        if (!lines->bytes.room)
+                str_reserve(&lines->bytes, n < 1024 ? n : 1024);
+}
+
 /* One byte at a time, so that where the pieces are cut can make no difference. ret_line: C ended a line, http_lines_last() is it, and
  * http_lines_next() goes on. */
 enum refusal http_lines_add(struct http_lines *lines, char c, bool *ret_line);
@@ -37,6 +43,9 @@ enum refusal http_field_split(const struct http_lines *lines, const char *text, 
 
 /* Marks what the Connection fields name: it is for this hop only (RFC 9110, 7.6.1). */
 void http_drop_hops(const struct http_lines *lines, struct http_field *fields, size_t n);
+
+/* Appends Content-Length. */
+void http_write_length(uint64_t length, struct str *out);
 
 /* Appends those that go on, a line each. */
 void http_write_fields(const struct http_lines *lines, const struct http_field *fields, size_t n, struct str *out);
