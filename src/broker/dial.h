@@ -13,6 +13,7 @@ struct dialer_request {
         uint32_t verb, tag;
         uint64_t deadline_ns;
         uint32_t scheme;                 /* enum policy_scheme */
+        int32_t processor;               /* where the front runs (dialer_loop.c), -1: nobody knows */
         struct authority_text authority; /* canonical, with its port */
 };
 

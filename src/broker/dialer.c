@@ -34,6 +34,7 @@ int dialer_connect(
                 .tag = tag,
                 .deadline_ns = deadline_ns,
                 .scheme = scheme,
+                .processor = sched_getcpu(),
                 .authority = authority_print(authority, 0),
         };
 

@@ -5,6 +5,7 @@
 #include "base/process.h"
 #include "broker/passing.h"
 
+#include <sched.h>
 #include <signal.h>
 #include <sys/epoll.h>
 #include <sys/signalfd.h>
@@ -33,6 +34,7 @@ struct loop {
         struct dialer_process *process;
         size_t n;        /* no dial in use has this number or a greater one */
         uint32_t events; /* that we wait for at our socket */
+        int processor;   /* the one we keep to; -1: any */
         bool unsent;     /* an answer did not fit into it */
         uint64_t now_ns;
         uint64_t stop_ns; /* when the front is killed, UINT64_MAX: nobody told it to end */
@@ -78,6 +80,20 @@ static struct dial *free_dial(void) {
                 if (dials[i].state == DIAL_NONE)
                         return &dials[i];
         return NULL;
+}
+
+/* To the processor that the front runs on: the two take turns, and waking a processor that sleeps costs more than all that a request needs
+ * here, in a virtual machine above all. The kernel moves the front as it likes; helpers may run anywhere. A front that is not ours any more
+ * can send us around, which costs nobody else anything. */
+static void follow(struct loop *loop, int processor) {
+        cpu_set_t one;
+
+        if (processor == loop->processor || processor < 0 || processor >= CPU_SETSIZE)
+                return;
+        loop->processor = processor;
+        CPU_ZERO(&one);
+        CPU_SET(processor, &one);
+        (void)sched_setaffinity(0, sizeof one, &one); /* not where a cpuset does not have it */
 }
 
 static void begin(struct loop *loop, struct dial *d, const struct dialer_request *request) {
@@ -151,6 +167,7 @@ static void read_requests(struct loop *loop) {
                         cancel(loop, request.tag);
                         continue;
                 }
+                follow(loop, request.processor);
                 begin(loop, d, &request);
                 answer(loop, d);
         }
@@ -261,11 +278,12 @@ static void adjust_interest(struct loop *loop) {
 }
 
 void dialer_loop(struct dialer_process *process) {
-        struct loop loop = { .process = process, .events = EPOLLIN, .stop_ns = UINT64_MAX };
+        struct loop loop = { .process = process, .events = EPOLLIN, .processor = -1, .stop_ns = UINT64_MAX };
         struct epoll_event events[64];
         bool begun = false;
 
         process->dialing.helpers.data = ID_HELPERS;
+        (void)sched_getaffinity(0, sizeof(cpu_set_t), &process->dialing.helpers.processors);
         watch(&loop, EPOLL_CTL_ADD, process->socket, EPOLLIN, ID_SOCKET);
         watch(&loop, EPOLL_CTL_ADD, process->front, EPOLLIN, ID_FRONT);
         watch(&loop, EPOLL_CTL_ADD, process->signals, EPOLLIN, ID_SIGNALS);

@@ -139,8 +139,10 @@ static int start(struct helpers *helpers, size_t number, enum helper_kind kind) 
         pid = helper_fork(&pidfd);
         if (pid < 0)
                 return pid;
-        if (pid == 0)
+        if (pid == 0) {
+                (void)sched_setaffinity(0, sizeof helpers->processors, &helpers->processors);
                 helper_become(helpers->programs[kind], helpers->null, theirs, parent);
+        }
 
         helpers->list[number] = (struct helper){ .kind = kind, .state = HELPER_IDLE, .pidfd = pidfd, .socket = take_fd(&ours) };
         helpers->list[number].deadline_ns = UINT64_MAX;

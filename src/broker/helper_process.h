@@ -3,6 +3,7 @@
 
 #include "broker/helper.h"
 
+#include <sched.h>
 #include <stdbool.h>
 #include <sys/types.h>
 
@@ -32,6 +33,7 @@ struct helper {
 struct helpers {
         int programs[HELPER_KINDS]; /* -1: this policy needs none */
         int null;                   /* /dev/null */
+        cpu_set_t processors;       /* where they may run, whatever we may at the moment */
         int epoll;
         uint64_t data;     /* of epoll events: DATA + 2 × the helper's number for its socket, one more for its pidfd */
         size_t n, max_tls; /* n: the slots that were ever used */

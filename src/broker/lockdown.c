@@ -77,6 +77,7 @@ static const struct call front_calls[] = {
         CALL(timerfd_settime),
         CALL(clock_nanosleep),
         CALL(getsockname),
+        CALL(getcpu), /* where the C library does not know by itself (rseq(2)) */
         CALL(getpeername),
         CALL_IF_BOTH(setsockopt, 1, SOL_SOCKET, 2, SO_LINGER),
         CALL_IF_BOTH(setsockopt, 1, SOL_SOCKET, 2, SO_SNDBUF),
@@ -116,6 +117,7 @@ static const struct call dialer_calls[] = {
         CALL(execveat),
         CALL(waitid),
         CALL(pidfd_send_signal),
+        CALL_IF(sched_setaffinity, 0, ~0u, 0), /* our own */
         CALL_IF(prctl, 0, ~0u, PR_SET_PDEATHSIG),
         CALL_IF(prctl, 0, ~0u, PR_SET_NAME),
         CALL_IF(prctl, 0, ~0u, PR_SET_NO_NEW_PRIVS),
