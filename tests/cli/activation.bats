@@ -285,9 +285,13 @@ finish() {
         chmod 755 "$BATS_RUN_TMPDIR" "$BATS_TEST_TMPDIR" "$BUNDLE"
         detached with_manager create --bundle "$BUNDLE" box
         succeeded
-        detached runtime exec box sh -c 'ls -ld /run/notify | cut -c1-10'
-        printed drwxr-xr-x
+        detached runtime exec box sh -c 'ls -ld /run/notify | cut -c1-10; touch /run/notify/f'
+        failed 1 drwxr-xr-x Read-only
+        background "$BATS_TEST_TMPDIR/start" env "NOTIFY_SOCKET=$BATS_TEST_TMPDIR/manager" "$SAGE_RUNTIME" --root "$ROOT" start box
+        notify box 'READY=1'
+        wait $!
         finish
+        grep -q '^READY=1 MAINPID' "$SAID"
 }
 
 # pidfd_of COMMAND...: what the engine behind --pidfd-socket received.
