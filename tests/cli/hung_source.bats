@@ -40,7 +40,7 @@ within() {
 answered() {
         kill -KILL "$SERVER"
         wait "$SERVER" || true
-        umount "$HUNG"
+        wait_until umount -q "$HUNG" # those who waited have it open for a moment more
 }
 
 others_go_on() {
