@@ -10,7 +10,7 @@ line() {
 }
 
 refused() {
-        line "$1" '"verdict":"refused","code":"policy.host","host":"'"$2"'","port":443'
+        line "$1" '"verdict":"refused","code":"policy.host","host":"'"$2"'","port":443,"member":"allowed_hosts"'
 }
 
 @test "an audit is a table, the older file first, and says in the end which host to allow" {
