@@ -3,9 +3,9 @@
  * host on any machine.
  *
  * Every member of config.json (runtime-spec 1.3.0, the Linux part) ends up in the plan, or is refused by the name of its field:
- * CODE_CONFIG_INVALID (-EINVAL; of sage.* annotations also the codes in plan/sage.h) where the request makes no sense, CODE_CAPABILITY_UNSUPPORTED (-EOPNOTSUPP) where it does and this
- * runtime cannot do it. What merely has no effect is a warning in the plan. Whether the host can do what the plan says is admit()'s
- * question. */
+ * CODE_CONFIG_INVALID (-EINVAL; for sage.* annotations also the codes that plan/sage.h names) where the request makes no sense,
+ * CODE_CAPABILITY_UNSUPPORTED (-EOPNOTSUPP) where it does and this runtime cannot do it. What merely has no effect is a warning in the plan.
+ * Whether the host can do what the plan says is admit()'s question. */
 #pragma once
 
 #include <stdbool.h>
