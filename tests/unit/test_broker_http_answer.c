@@ -138,6 +138,17 @@ static void a_hundred_fields_and_no_more(void **state) {
         }
 }
 
+/* Feeds TEXT to BODY, PIECE bytes at a time; returns how much of it was used. */
+static size_t feed_body(struct http_body *body, const char *text, size_t piece) {
+        size_t n = strlen(text), at = 0, used = 1;
+
+        while (at < n && body->status == HTTP_MORE && used) {
+                http_body_feed(body, text + at, n - at < piece ? n - at : piece, &used);
+                at += used;
+        }
+        return at;
+}
+
 static void a_body_ends_in_one_place(void **state) {
         static const struct {
                 enum http_framing framing;
@@ -175,14 +186,11 @@ static void a_body_ends_in_one_place(void **state) {
         (void)state;
         for (size_t i = 0; i < ELEMENTSOF(rows); i++)
                 for (size_t piece = 1; piece < 100; piece += 98) {
-                        size_t n = strlen(rows[i].text), at = 0, used = 1;
                         struct http_body body;
+                        size_t at;
 
                         http_body_begin(&body, rows[i].framing, rows[i].length);
-                        while (at < n && body.status == HTTP_MORE && used) {
-                                http_body_feed(&body, rows[i].text + at, n - at < piece ? n - at : piece, &used);
-                                at += used;
-                        }
+                        at = feed_body(&body, rows[i].text, piece);
                         if (at != rows[i].used || body.status != rows[i].status)
                                 print_message("%s %zu\n", rows[i].text, at);
                         assert_int_equal(at, rows[i].used);
