@@ -84,11 +84,12 @@ static struct dial *free_dial(void) {
 
 /* To the processor that the front runs on: the two take turns, and waking a processor that sleeps costs more than all that a request needs
  * here, in a virtual machine above all. The kernel moves the front as it likes; helpers may run anywhere. A front that is not ours any more
- * can send us around, which costs nobody else anything. */
+ * can send us around, among the processors that we were started on (taskset(1)). */
 static void follow(struct loop *loop, int processor) {
         cpu_set_t one;
 
-        if (processor == loop->processor || processor < 0 || processor >= CPU_SETSIZE)
+        if (processor == loop->processor || processor < 0 || processor >= CPU_SETSIZE ||
+                !CPU_ISSET(processor, &loop->process->dialing.helpers.processors))
                 return;
         loop->processor = processor;
         CPU_ZERO(&one);

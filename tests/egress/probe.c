@@ -14,6 +14,7 @@
  *   fault heap|pointer|undefined    a mistake for sanitizers to find
  *   flood                           cancels what was never asked for, without end
  *   deaf                            hears no answer any more
+ *   move N                          asks for nothing, and says that it runs on processor N
  *   try NAME                        one forbidden thing (probe_attacks.c); "NAME errno", unless the kernel ends us
  *
  * lax: without lock-down, so that it can be seen what it is that is denied. dialer, resolver, tls: no halves, but one process that gave up
@@ -180,6 +181,11 @@ static void obey(char *line) {
                 fcntl(dialer.socket, F_SETFL, 0);
                 for (;;)
                         send(dialer.socket, &(struct dialer_request){ .verb = DIALER_CANCEL, .tag = 1 }, sizeof(struct dialer_request), 0);
+        } else if (streq(line, "move")) {
+                const struct dialer_request request = { .verb = DIALER_CONNECT, .tag = 1, .processor = atoi(rest) };
+
+                printf("%zd\n", send(dialer.socket, &request, sizeof request, MSG_NOSIGNAL));
+                wait_answer();
         } else if (streq(line, "deaf")) {
                 printf("%d\n", shutdown(dialer.socket, SHUT_RD));
         } else if (streq(line, "try")) {

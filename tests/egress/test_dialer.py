@@ -332,6 +332,15 @@ def test_a_front_that_hears_nothing_any_more_is_ended():
         assert probe.process.wait(PATIENCE) == 128 + signal.SIGKILL
 
 
+def test_a_front_moves_the_dialer_to_no_processor_that_it_was_not_started_on():
+    allowed = sorted(os.sched_getaffinity(0))
+    with Probe(allow("a.example"), before=["taskset", "-c", str(allowed[0])]) as probe:
+        for processor in (allowed[-1], -1, 1023, 1024, 2147483647, -2147483648):
+            probe.ask(f"move {processor}")
+            assert probe.process.stdout.readline().split()[1].startswith("parse."), processor
+            assert os.sched_getaffinity(probe.process.pid) == {allowed[0]}, processor
+
+
 def test_descriptors_of_others_on_their_way_are_no_reason_to_wait():
     """unix(7), ETOOMANYREFS: those of all processes of one user are counted together."""
     others = "import array, socket, sys\nends = [socket.socketpair() for _ in range(4)]\nfor a, _ in ends:\n" \
