@@ -359,7 +359,7 @@ static void parse(struct walk *w, const struct scan_fault *fault) {
 }
 
 static int decode(struct arena *arena, const struct spec_type *type, const char *what, bool columns, const char *text, size_t size,
-                  void *ret_value, struct error *err) {
+        void *ret_value, struct error *err) {
         struct walk w = { .arena = arena, .root = type, .what = what, .columns = columns, .text = text, .size = size, .err = err };
         yajl_alloc_funcs memory = { yajl_take, yajl_grow, yajl_drop, &w.scratch };
         struct scan_fault fault;
@@ -367,7 +367,7 @@ static int decode(struct arena *arena, const struct spec_type *type, const char 
 
         if (size > SPEC_SIZE_MAX)
                 return fail(err, CODE_CONFIG_INVALID, E2BIG, "", "%s: expected at most %u bytes, found %zu", what ? what : "this text",
-                            SPEC_SIZE_MAX, size);
+                        SPEC_SIZE_MAX, size);
         w.parser = yajl_alloc(&callbacks, &memory, &w);
         clean = spec_scan(text, size, &fault);
         parse(&w, clean ? NULL : &fault);

@@ -128,7 +128,7 @@ static void load_integer(const struct writer *w, const struct spec_field *field,
                 value = *(const uint16_t *)at;
                 break;
         case 4:
-                value = is_signed ? (uint64_t)(int64_t)*(const int32_t *)at : *(const uint32_t *)at;
+                value = is_signed ? (uint64_t)(int64_t) * (const int32_t *)at : *(const uint32_t *)at;
                 break;
         default:
                 value = *(const uint64_t *)at;

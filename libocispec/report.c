@@ -91,8 +91,8 @@ static int stop(struct walk *w, size_t offset, int errnum, const char *text) {
         if (!w->what)
                 w->result = fail(w->err, CODE_CONFIG_INVALID, errnum, path.text, "%s", text);
         else if (w->columns)
-                w->result = fail(w->err, CODE_CONFIG_INVALID, errnum, path.text, "%s:%zu:%zu: %s", w->what, line,
-                        column_of(w, offset), text);
+                w->result = fail(
+                        w->err, CODE_CONFIG_INVALID, errnum, path.text, "%s:%zu:%zu: %s", w->what, line, column_of(w, offset), text);
         else
                 w->result = fail(w->err, CODE_CONFIG_INVALID, errnum, path.text, "%s:%zu: %s", w->what, line, text);
         w->err->line = (uint16_t)(line < UINT16_MAX ? line : UINT16_MAX);
@@ -140,7 +140,7 @@ static void put_expected(struct piece *piece, const struct spec_module *module, 
                 put(piece, "a number");
                 if (range->min || range->max)
                         put(piece, " %s %lld %s %llu", field->flags & SPEC_ABOVE_MIN ? "above" : "from", (long long)range->min,
-                            field->flags & SPEC_ABOVE_MIN ? "up to" : "to", (unsigned long long)range->max);
+                                field->flags & SPEC_ABOVE_MIN ? "up to" : "to", (unsigned long long)range->max);
                 break;
         case SPEC_ENUM:
                 put_words(piece, module->enums[field->type]);

@@ -97,7 +97,7 @@ int scalar_store(struct walk *w, const struct frame *f, const struct found *foun
                 return GO;
         case SPEC_NUMBER:
                 if (found->kind != FOUND_NUMBER ||
-                    !parse_number(found->text, found->size, range, field->flags & SPEC_ABOVE_MIN, (double *)at))
+                        !parse_number(found->text, found->size, range, field->flags & SPEC_ABOVE_MIN, (double *)at))
                         return report_value(w, found);
                 return GO;
         case SPEC_ENUM:

@@ -23,7 +23,7 @@ int bundle_decode(struct invocation *invocation, const char *path, const struct 
 
 /* Reads config.json. *ret_dir is the bundle's absolute path. */
 static int read_config(struct invocation *invocation, const struct bundle_options *options, struct oci_config *ret, const char **ret_dir,
-                       struct error *err) {
+        struct error *err) {
         const char *dir = options->bundle ? options->bundle : ".";
         char absolute[PATH_MAX];
 
@@ -31,7 +31,7 @@ static int read_config(struct invocation *invocation, const struct bundle_option
                 return fail_errno(err, CODE_CONFIG_INVALID, errno, dir, "cannot find the bundle");
         *ret_dir = arena_strdup(invocation->arena, absolute);
         return bundle_decode(invocation, options->config ? options->config : arena_printf(invocation->arena, "%s/config.json", absolute),
-                             &oci_config_type, ret, err);
+                &oci_config_type, ret, err);
 }
 
 /* Few bundles have any rules of Sage's; the others touch no file for it. */
@@ -49,8 +49,8 @@ static int policies_if_any(
         return r;
 }
 
-int bundle_plan(struct invocation *invocation, const struct bundle_options *options, const char *id, struct host *host, struct plan_plan **ret,
-                struct error *err) {
+int bundle_plan(struct invocation *invocation, const struct bundle_options *options, const char *id, struct host *host,
+        struct plan_plan **ret, struct error *err) {
         struct oci_config *config = arena_new(invocation->arena, struct oci_config);
         const char *dir, *joined;
         struct request request;
@@ -68,7 +68,7 @@ int bundle_plan(struct invocation *invocation, const struct bundle_options *opti
         };
         joined = compile_joined_userns(config);
         if ((r = policies_if_any(invocation, config, &request.sage, err)) < 0 || (r = facts_need(host, compile_needs(&request), err)) < 0 ||
-            (joined && (r = facts_join(host, joined, err)) < 0))
+                (joined && (r = facts_join(host, joined, err)) < 0))
                 return r;
         return compile(invocation->arena, &request, &host->facts, ret, err);
 }

@@ -11,7 +11,10 @@
 #include "spec/check.h"
 
 /* Members of a result record, and the Linux that first had a source for each (cgroup-v2.rst: memory.peak, pids.peak). */
-static const struct { const char *name; unsigned major, minor; } figures[] = {
+static const struct {
+        const char *name;
+        unsigned major, minor;
+} figures[] = {
         { "memory_peak_bytes", 5, 19 },
         { "pids_peak", 6, 1 },
 };

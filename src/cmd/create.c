@@ -14,7 +14,7 @@ static int run(struct invocation *invocation, int argc, char **argv, int *ret_st
         int r;
 
         if ((r = command_parse(invocation, &command_create, argc, argv, &o, 1, 1, &operands, NULL, err)) < 0 ||
-            (r = create_plan(invocation, &o, operands[0], true, &plan, err)) < 0)
+                (r = create_plan(invocation, &o, operands[0], true, &plan, err)) < 0)
                 return r;
         request = create_request(invocation, &o, plan);
         request.wait_for_start = true;
@@ -25,6 +25,5 @@ static int run(struct invocation *invocation, int argc, char **argv, int *ret_st
         return r;
 }
 
-const struct command command_create = {
-        "create", "ID", "make a container from a bundle; `start` lets its program go", run, options, ELEMENTSOF(options), 1, OPTIONS_ANYWHERE,
-};
+const struct command command_create = { "create", "ID", "make a container from a bundle; `start` lets its program go", run, options,
+        ELEMENTSOF(options), 1, OPTIONS_ANYWHERE };

@@ -9,7 +9,9 @@
 #include "life/force.h"
 #include "life/salvage.h"
 
-struct delete_options { bool force, regex; };
+struct delete_options {
+        bool force, regex;
+};
 
 static const struct option_row options[] = {
         { "force", 'f', OPTION_FLAG, offsetof(struct delete_options, force), "kill what still runs; an unknown container is no error" },
@@ -41,8 +43,8 @@ static int delete_one(struct invocation *invocation, const char *id, const void 
         if ((r = container_state(&container, &status, NULL, err)) < 0)
                 return r;
         if (!may_go(status, o->force))
-                return fail(err, CODE_INVALID_STATE, EBUSY, "", "cannot delete container `%s` that is %s: stop it first, or use --force", container.id,
-                            spec_enum_name(&oci_status_enum, status));
+                return fail(err, CODE_INVALID_STATE, EBUSY, "", "cannot delete container `%s` that is %s: stop it first, or use --force",
+                        container.id, spec_enum_name(&oci_status_enum, status));
         return end(invocation->arena, &container, err);
 }
 
@@ -57,6 +59,5 @@ static int run(struct invocation *invocation, int argc, char **argv, int *ret_st
         return o.regex ? matching_containers(invocation, operands[0], delete_one, &o, err) : delete_one(invocation, operands[0], &o, err);
 }
 
-const struct command command_delete = {
-        "delete", "ID", "give back everything a stopped container holds", run, options, ELEMENTSOF(options), 1, OPTIONS_ANYWHERE,
-};
+const struct command command_delete = { "delete", "ID", "give back everything a stopped container holds", run, options, ELEMENTSOF(options),
+        1, OPTIONS_ANYWHERE };

@@ -10,8 +10,16 @@
 #define DAY_NS (UINT64_C(86400) * 1000000000)
 
 /* Longer names before their beginnings. */
-static const struct { const char *name; uint64_t ns; } units[] = {
-        { "ns", 1 }, { "us", 1000 }, { "µs", 1000 }, { "ms", 1000000 }, { "s", UINT64_C(1000000000) }, { "m", UINT64_C(60000000000) },
+static const struct {
+        const char *name;
+        uint64_t ns;
+} units[] = {
+        { "ns", 1 },
+        { "us", 1000 },
+        { "µs", 1000 },
+        { "ms", 1000000 },
+        { "s", UINT64_C(1000000000) },
+        { "m", UINT64_C(60000000000) },
         { "h", UINT64_C(3600000000000) },
 };
 

@@ -17,7 +17,10 @@
 
 enum { STAT_FILE_MAX = 1 << 20, SIZES_MAX = 16, DOMAINS_MAX = 64 };
 
-struct events_options { bool stats; const char *interval; };
+struct events_options {
+        bool stats;
+        const char *interval;
+};
 
 static const struct option_row options[] = {
         { "stats", 0, OPTION_FLAG, offsetof(struct events_options, stats), "print what it has used, once" },
@@ -27,11 +30,11 @@ extern const struct command command_events;
 
 struct watched {
         const char *id;
-        int cgroup;          /* directory */
-        int init;            /* pidfd */
-        int memory_events;   /* file, -1 where memory is not counted */
+        int cgroup;        /* directory */
+        int init;          /* pidfd */
+        int memory_events; /* file, -1 where memory is not counted */
         uint64_t oom_kills;
-        struct str text;     /* of the file that was read last */
+        struct str text; /* of the file that was read last */
         const char *sizes[SIZES_MAX + 1];
         struct stats_rdt rdt; /* without a root: the container has none */
 };
@@ -91,7 +94,9 @@ static void find_domains(struct arena *arena, struct stats_rdt *rdt) {
 }
 
 static void find_rdt(struct arena *arena, const struct status_rdt_claim *claim, struct stats_rdt *ret) {
-        *ret = (struct stats_rdt){ .root = claim->root, .group = claim->group, .monitored = claim->monitor ? claim->monitor : claim->group };
+        *ret = (struct stats_rdt){
+                .root = claim->root, .group = claim->group, .monitored = claim->monitor ? claim->monitor : claim->group
+        };
         find_domains(arena, ret);
 }
 
@@ -101,7 +106,7 @@ static int watch(struct invocation *invocation, const char *id, struct watched *
         int r;
 
         if ((r = container_open(invocation->arena, invocation->root, id, CONTAINER_UNLOCKED, &container, err)) < 0 ||
-            (r = container_state(&container, &status, &w->init, err)) < 0)
+                (r = container_state(&container, &status, &w->init, err)) < 0)
                 return r;
         if (w->init < 0)
                 return fail(err, CODE_INVALID_STATE, ESRCH, "", "container not running");
@@ -127,7 +132,9 @@ static int print(struct str *line, struct error *err) {
 
 /* An id has no character that JSON would have to escape (state_id_valid()). */
 static int print_stats(struct watched *w, struct error *err) {
-        const struct stats_source source = { .read = read_file, .data = w, .huge_page_sizes = w->sizes, .rdt = w->rdt.root ? &w->rdt : NULL };
+        const struct stats_source source = {
+                .read = read_file, .data = w, .huge_page_sizes = w->sizes, .rdt = w->rdt.root ? &w->rdt : NULL
+        };
         _cleanup_str_ struct str line = { 0 };
 
         str_printf(&line, "{\"type\":\"stats\",\"id\":\"%s\",\"data\":", w->id);
@@ -186,6 +193,5 @@ static int run(struct invocation *invocation, int argc, char **argv, int *ret_st
         return o.stats ? print_stats(&w, err) : follow(&w, interval_us, err);
 }
 
-const struct command command_events = {
-        "events", "ID", "print what a container uses, and its out-of-memory kills", run, options, ELEMENTSOF(options), 1, OPTIONS_ANYWHERE,
-};
+const struct command command_events = { "events", "ID", "print what a container uses, and its out-of-memory kills", run, options,
+        ELEMENTSOF(options), 1, OPTIONS_ANYWHERE };

@@ -11,7 +11,8 @@
 #include "life/wait.h"
 
 static const struct option_row options[] = {
-        { "process", 'p', OPTION_TEXT, offsetof(struct exec_options, process), "JSON file with the whole process object, in place of COMMAND" },
+        { "process", 'p', OPTION_TEXT, offsetof(struct exec_options, process),
+                "JSON file with the whole process object, in place of COMMAND" },
         { "tty", 't', OPTION_FLAG, offsetof(struct exec_options, tty), "give it a terminal" },
         { "cwd", 0, OPTION_TEXT, offsetof(struct exec_options, cwd), "working directory" },
         { "user", 'u', OPTION_TEXT, offsetof(struct exec_options, user), "UID[:GID], numbers" },
@@ -27,7 +28,8 @@ static const struct option_row options[] = {
         { "pid-file", 0, OPTION_TEXT, offsetof(struct exec_options, pid_file), "file for the pid of the new process" },
         { "pidfd-socket", 0, OPTION_TEXT, offsetof(struct exec_options, pidfd_socket), "Unix socket that gets a pidfd of the new process" },
         { "ignore-paused", 0, OPTION_FLAG, offsetof(struct exec_options, ignore_paused), "wait until a paused container is resumed" },
-        { "preserve-fds", 0, OPTION_NUMBER, offsetof(struct exec_options, preserve_fds), "how many descriptors from 3 on the process gets" },
+        { "preserve-fds", 0, OPTION_NUMBER, offsetof(struct exec_options, preserve_fds),
+                "how many descriptors from 3 on the process gets" },
 };
 extern const struct command command_exec;
 
@@ -56,10 +58,12 @@ static int choose_cgroup(const struct text_list *asked, const char **ret, struct
 
 /* Opens the container for the moment of the join only: the command may run for days, and others must get at the container. */
 static int join_container(struct invocation *invocation, const struct exec_options *o, char **operands, struct foreground *foreground,
-                          struct joined *joined, struct error *err) {
+        struct joined *joined, struct error *err) {
         _cleanup_container_ struct container container = CONTAINER_CLOSED;
-        struct join_request request = { .console_socket = o->console_socket, .pid_file = o->pid_file,
-                                        .pidfd_socket = o->pidfd_socket, .activation = activation_read() };
+        struct join_request request = { .console_socket = o->console_socket,
+                .pid_file = o->pid_file,
+                .pidfd_socket = o->pidfd_socket,
+                .activation = activation_read() };
         _cleanup_close_ int init = -1;
         struct filter_program filter;
         struct plan_process *process;
@@ -68,19 +72,18 @@ static int join_container(struct invocation *invocation, const struct exec_optio
         int r;
 
         if ((r = choose_cgroup(&o->cgroups, &request.cgroup, err)) < 0 ||
-            (r = container_open(invocation->arena, invocation->root, operands[0], CONTAINER_LOCKED, &container, err)) < 0 ||
-            (r = container_state(&container, &status, &init, err)) < 0)
+                (r = container_open(invocation->arena, invocation->root, operands[0], CONTAINER_LOCKED, &container, err)) < 0 ||
+                (r = container_state(&container, &status, &init, err)) < 0)
                 return r;
         if (status == OCI_STATUS_PAUSED && !o->ignore_paused)
                 return fail(err, CODE_INVALID_STATE, EBUSY, "", "cannot exec in a paused container: resume it, or use --ignore-paused");
         if (status != OCI_STATUS_RUNNING && status != OCI_STATUS_CREATED && status != OCI_STATUS_PAUSED)
                 return fail(err, CODE_INVALID_STATE, EINVAL, "", "container not running: cannot exec in a container that is %s",
-                            spec_enum_name(&oci_status_enum, status));
+                        spec_enum_name(&oci_status_enum, status));
         if ((r = container_load_plan(invocation->arena, &container, &plan, err)) < 0 ||
-            (r = exec_process(invocation, o, operands + 1, &plan, &process, err)) < 0 ||
-            (r = check_terminal(o, process, err)) < 0 ||
-            (plan.filter && (r = container_load_filter(invocation->arena, &container, &filter, err)) < 0) ||
-            (plan.protect_binary && (r = protect_binary(invocation->argv, err)) < 0))
+                (r = exec_process(invocation, o, operands + 1, &plan, &process, err)) < 0 || (r = check_terminal(o, process, err)) < 0 ||
+                (plan.filter && (r = container_load_filter(invocation->arena, &container, &filter, err)) < 0) ||
+                (plan.protect_binary && (r = protect_binary(invocation->argv, err)) < 0))
                 return r;
         request.preserve_fds = o->preserve_fds + request.activation.n_fds;
         request.root = invocation->root;
@@ -105,7 +108,7 @@ static int run(struct invocation *invocation, int argc, char **argv, int *ret_st
         int r;
 
         if ((r = command_parse(invocation, &command_exec, argc, argv, &o, 1, -1, &operands, NULL, err)) < 0 ||
-            (r = join_container(invocation, &o, operands, &foreground, &joined, err)) < 0) {
+                (r = join_container(invocation, &o, operands, &foreground, &joined, err)) < 0) {
                 *ret_status = 128 + foreground.interruption.signal;
                 return r;
         }
@@ -113,6 +116,5 @@ static int run(struct invocation *invocation, int argc, char **argv, int *ret_st
         return o.detach ? 0 : foreground_wait(&foreground, joined.pidfd, joined.console, NULL, ret_status, err);
 }
 
-const struct command command_exec = {
-        "exec", "ID COMMAND…", "run one more process in a container", run, options, ELEMENTSOF(options), 255, OPTIONS_BEFORE_OPERAND,
-};
+const struct command command_exec = { "exec", "ID COMMAND…", "run one more process in a container", run, options, ELEMENTSOF(options), 255,
+        OPTIONS_BEFORE_OPERAND };

@@ -84,7 +84,7 @@ static int add_environment(struct invocation *invocation, const struct text_list
 }
 
 static int from_options(struct invocation *invocation, const struct exec_options *o, char **args, const struct plan_plan *plan,
-                        struct plan_process **ret, struct error *err) {
+        struct plan_process **ret, struct error *err) {
         struct plan_process *process = arena_new(invocation->arena, struct plan_process);
         struct plan_capabilities *capabilities = arena_new(invocation->arena, struct plan_capabilities);
         int r;
@@ -115,26 +115,36 @@ static int from_options(struct invocation *invocation, const struct exec_options
 /* The file of --process has the whole process object: what another option says of it would be left out silently. --tty is not among them:
  * people add it by habit (runc and crun take it there), and all that it can mean is done. */
 static int refuse_beside_file(const struct exec_options *o, char **args, struct error *err) {
-        const struct { bool given; const char *option; } others[] = {
-                { o->cwd, "--cwd" }, { o->user, "--user" }, { o->groups.n, "--additional-gids" }, { o->env.n, "--env" },
-                { o->caps.n, "--cap" }, { o->no_new_privileges, "--no-new-privs" }, { o->selinux, "--process-label" },
-                { o->apparmor, "--apparmor" }, { args[0], "COMMAND" },
+        const struct {
+                bool given;
+                const char *option;
+        } others[] = {
+                { o->cwd, "--cwd" },
+                { o->user, "--user" },
+                { o->groups.n, "--additional-gids" },
+                { o->env.n, "--env" },
+                { o->caps.n, "--cap" },
+                { o->no_new_privileges, "--no-new-privs" },
+                { o->selinux, "--process-label" },
+                { o->apparmor, "--apparmor" },
+                { args[0], "COMMAND" },
         };
 
         for (size_t i = 0; i < ELEMENTSOF(others); i++)
                 if (others[i].given)
-                        return fail(err, CODE_USAGE, EINVAL, others[i].option, "not beside --process: its file has the whole process object");
+                        return fail(
+                                err, CODE_USAGE, EINVAL, others[i].option, "not beside --process: its file has the whole process object");
         return 0;
 }
 
 int exec_process(struct invocation *invocation, const struct exec_options *options, char **args, const struct plan_plan *plan,
-                 struct plan_process **ret, struct error *err) {
+        struct plan_process **ret, struct error *err) {
         struct host host = { .arena = invocation->arena };
         struct oci_process *process;
         int r;
 
         if ((options->process && (r = refuse_beside_file(options, args, err)) < 0) ||
-            (r = facts_need(&host, FACTS_IDENTITY | FACTS_KERNEL, err)) < 0)
+                (r = facts_need(&host, FACTS_IDENTITY | FACTS_KERNEL, err)) < 0)
                 return r;
         if (!options->process) {
                 r = from_options(invocation, options, args, plan, ret, err);

@@ -49,7 +49,12 @@ static struct list arch_names(struct arena *arena) {
         return list;
 }
 
-#define SET(object, member, made) do { struct list m = (made); (object)->member = m.names; (object)->n_ ## member = m.n; } while (0)
+#define SET(object, member, made) \
+        do { \
+                struct list m = (made); \
+                (object)->member = m.names; \
+                (object)->n_##member = m.n; \
+        } while (0)
 
 static struct oci_features_enabled *enabled(struct arena *arena, bool value) {
         struct oci_features_enabled *e = arena_new(arena, struct oci_features_enabled);
@@ -76,7 +81,7 @@ static struct oci_features_cgroup *cgroup(struct arena *arena) {
 
         *c = (struct oci_features_cgroup){
                 .has = OCI_FEATURES_CGROUP_HAS_V1 | OCI_FEATURES_CGROUP_HAS_V2 | OCI_FEATURES_CGROUP_HAS_SYSTEMD |
-                       OCI_FEATURES_CGROUP_HAS_SYSTEMD_USER | OCI_FEATURES_CGROUP_HAS_RDMA,
+                        OCI_FEATURES_CGROUP_HAS_SYSTEMD_USER | OCI_FEATURES_CGROUP_HAS_RDMA,
                 .v2 = true,
                 .rdma = true,
         };
@@ -110,7 +115,7 @@ static struct oci_features_linux *linux_features(struct arena *arena) {
 
 int features_list(struct arena *arena, struct oci_features **ret, struct error *err) {
         static const char *const hooks[] = { "prestart", "createRuntime", "createContainer", "startContainer", "poststart", "poststop",
-                                             NULL };
+                NULL };
         /* A trailing dot stands for every annotation that begins so. An engine may keep them from untrusted authors. */
         static const char *const unsafe[] = { "sage.sandbox.", "run.oci.", "org.systemd.property.", "org.criu.", NULL };
         static const struct string_pair annotations[] = {

@@ -13,7 +13,10 @@
 #include "life/cgroup_claim.h"
 #include "life/processes.h"
 
-struct kill_options { bool all, regex; int signal; };
+struct kill_options {
+        bool all, regex;
+        int signal;
+};
 
 static const struct option_row options[] = {
         { "all", 'a', OPTION_FLAG, offsetof(struct kill_options, all), "signal every process of the container" },
@@ -48,7 +51,7 @@ static int kill_one(struct invocation *invocation, const char *id, const void *o
         int r;
 
         if ((r = container_open(invocation->arena, invocation->root, id, CONTAINER_UNLOCKED, &container, err)) < 0 ||
-            (r = container_state(&container, &status, &pidfd, err)) < 0)
+                (r = container_state(&container, &status, &pidfd, err)) < 0)
                 return r;
         if (o->regex && pidfd < 0) /* of many, some may have ended */
                 return 0;
@@ -72,12 +75,11 @@ static int run(struct invocation *invocation, int argc, char **argv, int *ret_st
         int n, r;
 
         if ((r = command_parse(invocation, &command_kill, argc, argv, &o, 1, 2, &operands, &n, err)) < 0 ||
-            (n > 1 && (r = signal_parse(operands[1], &o.signal, err)) < 0))
+                (n > 1 && (r = signal_parse(operands[1], &o.signal, err)) < 0))
                 return r;
         *ret_status = 0;
         return o.regex ? matching_containers(invocation, operands[0], kill_one, &o, err) : kill_one(invocation, operands[0], &o, err);
 }
 
-const struct command command_kill = {
-        "kill", "ID [SIGNAL]", "send a signal (TERM) to the container's process", run, options, ELEMENTSOF(options), 1, OPTIONS_ANYWHERE,
-};
+const struct command command_kill = { "kill", "ID [SIGNAL]", "send a signal (TERM) to the container's process", run, options,
+        ELEMENTSOF(options), 1, OPTIONS_ANYWHERE };

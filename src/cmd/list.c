@@ -10,7 +10,10 @@
 #include "libocispec/spec.h"
 #include "life/state.h"
 
-struct list_options { bool quiet; const char *format; };
+struct list_options {
+        bool quiet;
+        const char *format;
+};
 
 static const struct option_row options[] = {
         { "quiet", 'q', OPTION_FLAG, offsetof(struct list_options, quiet), "ids only" },
@@ -30,7 +33,7 @@ static int print_id(const struct oci_state *state, bool first, struct error *err
 static int print_row(const struct oci_state *state, bool first, struct error *err) {
         (void)first, (void)err;
         printf("%-24s %-10d %-10s %-40s %-32s %s\n", state->id, state->pid, spec_enum_name(&oci_status_enum, state->status), state->bundle,
-               state->created ? state->created : "", state->owner ? state->owner : "");
+                state->created ? state->created : "", state->owner ? state->owner : "");
         return 0;
 }
 
@@ -51,7 +54,7 @@ static int print_one(struct invocation *invocation, const char *id, print_functi
         int r;
 
         if (!state_id_valid(id) || container_open(invocation->arena, invocation->root, id, CONTAINER_UNLOCKED, &container, err) < 0 ||
-            container_state(&container, &status, NULL, err) < 0)
+                container_state(&container, &status, NULL, err) < 0)
                 return 0;
         state = container_describe(invocation->arena, &container, status);
         r = print(&state, *first, err);
@@ -97,4 +100,5 @@ static int run(struct invocation *invocation, int argc, char **argv, int *ret_st
         return r;
 }
 
-const struct command command_list = { "list", "", "print the containers of --root", run, options, ELEMENTSOF(options), 1, OPTIONS_ANYWHERE };
+const struct command command_list = { "list", "", "print the containers of --root", run, options, ELEMENTSOF(options), 1,
+        OPTIONS_ANYWHERE };

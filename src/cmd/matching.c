@@ -24,8 +24,8 @@ static int is_id(const struct dirent *entry) {
 }
 
 int matching_containers(struct invocation *invocation, const char *pattern,
-                        int (*act)(struct invocation *invocation, const char *id, const void *options, struct error *err),
-                        const void *options, struct error *err) {
+        int (*act)(struct invocation *invocation, const char *id, const void *options, struct error *err), const void *options,
+        struct error *err) {
         struct dirent **entries = NULL;
         struct error first = { 0 };
         int n, r, n_failed = 0;
@@ -40,7 +40,7 @@ int matching_containers(struct invocation *invocation, const char *pattern,
                 struct error one;
 
                 if (regexec(&compiled, entries[i]->d_name, 0, NULL, 0) == 0 && act(invocation, entries[i]->d_name, options, &one) < 0 &&
-                    one.code != CODE_NOT_FOUND) { /* gone meanwhile */
+                        one.code != CODE_NOT_FOUND) { /* gone meanwhile */
                         log_message(LOG_LEVEL_WARNING, "%s: %s", entries[i]->d_name, one.text);
                         if (n_failed++ == 0)
                                 first = one;
@@ -51,6 +51,6 @@ int matching_containers(struct invocation *invocation, const char *pattern,
         regfree(&compiled);
         if (n_failed)
                 return fail(err, first.code, first.errnum, first.where, "%d containers that match `%s` failed, the first with: %s",
-                            n_failed, pattern, first.text);
+                        n_failed, pattern, first.text);
         return r;
 }

@@ -65,7 +65,8 @@ static int store(struct arena *arena, const struct option_row *row, const char *
 }
 
 /* Reads the option at argv[*at] and what belongs to it; *at ends on its last word. */
-static int take_option(struct arena *arena, const struct option_row *rows, size_t n, int argc, char **argv, int *at, void *into, struct error *err) {
+static int take_option(
+        struct arena *arena, const struct option_row *rows, size_t n, int argc, char **argv, int *at, void *into, struct error *err) {
         const char *word = argv[*at], *name = word + (word[1] == '-' ? 2 : 1), *sign = strchr(name, '='), *value = NULL;
         const struct option_row *row = find_long(rows, n, name, sign ? (size_t)(sign - name) : strlen(name));
 
@@ -87,7 +88,7 @@ static int take_option(struct arena *arena, const struct option_row *rows, size_
 }
 
 int options_parse(struct arena *arena, const struct option_row *rows, size_t n, enum option_order order, int argc, char **argv, void *into,
-                  char ***ret_operands, int *ret_n, struct error *err) {
+        char ***ret_operands, int *ret_n, struct error *err) {
         bool only_operands = false;
         int operands = 0, r;
 

@@ -47,8 +47,7 @@ static int run(struct invocation *invocation, int argc, char **argv, int *ret_st
                 return r;
         if (o.request)
                 return print_request(invocation, &o.bundle, err);
-        if ((o.facts && (r = facts_load(&host, o.facts, err)) < 0) ||
-            (r = bundle_plan(invocation, &o.bundle, NULL, &host, &plan, err)) < 0)
+        if ((o.facts && (r = facts_load(&host, o.facts, err)) < 0) || (r = bundle_plan(invocation, &o.bundle, NULL, &host, &plan, err)) < 0)
                 return r;
         if (o.json && (r = spec_encode(&plan_plan_type, plan, &text, SPEC_PRETTY, err)) < 0)
                 return r;
@@ -59,6 +58,5 @@ static int run(struct invocation *invocation, int argc, char **argv, int *ret_st
         return command_print(&text, "the plan", err);
 }
 
-const struct command command_plan = {
-        "plan", "", "print what would be done for a bundle; touches nothing", run, options, ELEMENTSOF(options), 1, OPTIONS_ANYWHERE,
-};
+const struct command command_plan = { "plan", "", "print what would be done for a bundle; touches nothing", run, options,
+        ELEMENTSOF(options), 1, OPTIONS_ANYWHERE };

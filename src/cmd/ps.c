@@ -17,7 +17,9 @@
 
 enum { PS_OUTPUT_MAX = 64 << 20 };
 
-struct ps_options { const char *format; };
+struct ps_options {
+        const char *format;
+};
 
 static const struct option_row options[] = {
         { "format", 'f', OPTION_TEXT, offsetof(struct ps_options, format), "table or json" },
@@ -54,7 +56,7 @@ static int list_processes(struct invocation *invocation, const char *id, struct 
         int r;
 
         if ((r = container_open(invocation->arena, invocation->root, id, CONTAINER_UNLOCKED, &container, err)) < 0 ||
-            (r = container_processes(invocation->arena, &container, add_pid, list, err)) < 0)
+                (r = container_processes(invocation->arena, &container, add_pid, list, err)) < 0)
                 return r;
         if (list->n)
                 qsort(list->pids, list->n, sizeof *list->pids, compare);
@@ -74,8 +76,7 @@ static void print_column(const struct pid_list *list, struct str *out) {
                 str_printf(out, "%d\n", list->pids[i]);
 }
 
-__attribute__((noreturn))
-static void become_ps(char **argv, int output) {
+__attribute__((noreturn)) static void become_ps(char **argv, int output) {
         (void)signals_reset();
         if (dup2(output, STDOUT_FILENO) >= 0)
                 execvp(argv[0], argv);
@@ -140,6 +141,5 @@ static int run(struct invocation *invocation, int argc, char **argv, int *ret_st
         return command_print(&out, "the processes", err);
 }
 
-const struct command command_ps = {
-        "ps", "ID [PS-OPTION…]", "list the processes of a container", run, options, ELEMENTSOF(options), 1, OPTIONS_BEFORE_OPERAND,
-};
+const struct command command_ps = { "ps", "ID [PS-OPTION…]", "list the processes of a container", run, options, ELEMENTSOF(options), 1,
+        OPTIONS_BEFORE_OPERAND };

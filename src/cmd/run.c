@@ -20,8 +20,8 @@ static int end_ours(struct arena *arena, struct container *container, struct err
         return end(arena, container, err);
 }
 
-static int stay(struct invocation *invocation, const struct create_options *o, struct foreground *foreground, struct launched *launched, int *ret_status,
-                struct error *err) {
+static int stay(struct invocation *invocation, const struct create_options *o, struct foreground *foreground, struct launched *launched,
+        int *ret_status, struct error *err) {
         int r = foreground_wait(foreground, launched->pidfd, launched->console, &launched->notify, ret_status, err);
 
         if (o->keep)
@@ -45,8 +45,8 @@ static int run(struct invocation *invocation, int argc, char **argv, int *ret_st
         int r;
 
         if ((r = command_parse(invocation, &command_run, argc, argv, &o, 1, 1, &operands, NULL, err)) < 0 ||
-            (r = create_plan(invocation, &o, operands[0], o.detach, &plan, err)) < 0 ||
-            (!o.detach && (r = foreground_begin(&foreground, err)) < 0))
+                (r = create_plan(invocation, &o, operands[0], o.detach, &plan, err)) < 0 ||
+                (!o.detach && (r = foreground_begin(&foreground, err)) < 0))
                 return r;
         request = create_request(invocation, &o, plan);
         request.detach = o.detach;
@@ -60,6 +60,5 @@ static int run(struct invocation *invocation, int argc, char **argv, int *ret_st
         return o.detach ? 0 : stay(invocation, &o, &foreground, &launched, ret_status, err);
 }
 
-const struct command command_run = {
-        "run", "ID", "create, start and wait for a container, then delete it", run, options, ELEMENTSOF(options), 1, OPTIONS_ANYWHERE,
-};
+const struct command command_run = { "run", "ID", "create, start and wait for a container, then delete it", run, options,
+        ELEMENTSOF(options), 1, OPTIONS_ANYWHERE };

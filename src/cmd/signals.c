@@ -7,6 +7,7 @@
 
 #include "base/str.h"
 
+/* clang-format off */
 static const struct { const char *name; int number; } names[] = {
         { "ABRT", SIGABRT }, { "ALRM", SIGALRM },     { "BUS", SIGBUS },   { "CHLD", SIGCHLD }, { "CLD", SIGCHLD },   { "CONT", SIGCONT },
         { "FPE", SIGFPE },   { "HUP", SIGHUP },       { "ILL", SIGILL },   { "INT", SIGINT },   { "IO", SIGIO },      { "IOT", SIGIOT },
@@ -15,6 +16,7 @@ static const struct { const char *name; int number; } names[] = {
         { "TSTP", SIGTSTP }, { "TTIN", SIGTTIN },     { "TTOU", SIGTTOU }, { "URG", SIGURG },   { "USR1", SIGUSR1 },  { "USR2", SIGUSR2 },
         { "WINCH", SIGWINCH }, { "XCPU", SIGXCPU },   { "XFSZ", SIGXFSZ }, { "VTALRM", SIGVTALRM },
 };
+/* clang-format on */
 
 /* signal(7), "Real-time signals": 34 and 64 as programs see them; the C library keeps 32 and 33 for itself. */
 enum { RT_FIRST = 34, RT_LAST = 64 };

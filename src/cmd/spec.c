@@ -11,10 +11,14 @@
 #include "cmd/spec_default.h"
 #include "libocispec/spec.h"
 
-struct spec_options { const char *bundle, *file; bool rootless; };
+struct spec_options {
+        const char *bundle, *file;
+        bool rootless;
+};
 
 static const struct option_row options[] = {
-        { "bundle", 'b', OPTION_TEXT, offsetof(struct spec_options, bundle), "directory to write config.json into (default: the current one)" },
+        { "bundle", 'b', OPTION_TEXT, offsetof(struct spec_options, bundle),
+                "directory to write config.json into (default: the current one)" },
         { "file", 'f', OPTION_TEXT, offsetof(struct spec_options, file), "another file, relative to the bundle" },
         { "rootless", 0, OPTION_FLAG, offsetof(struct spec_options, rootless), "a config that an ordinary user can run" },
 };
@@ -29,8 +33,8 @@ static int run(struct invocation *invocation, int argc, char **argv, int *ret_st
         int r;
 
         if ((r = command_parse(invocation, &command_spec, argc, argv, &o, 0, 0, &operands, NULL, err)) < 0 ||
-            (r = spec_default(invocation->arena, o.rootless, &config, err)) < 0 ||
-            (r = spec_encode(&oci_config_type, config, &text, SPEC_PRETTY, err)) < 0)
+                (r = spec_default(invocation->arena, o.rootless, &config, err)) < 0 ||
+                (r = spec_encode(&oci_config_type, config, &text, SPEC_PRETTY, err)) < 0)
                 return r;
         str_putc(&text, '\n');
 

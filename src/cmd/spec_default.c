@@ -2,22 +2,29 @@
 
 #include <unistd.h>
 
-#define LIST(...) (const char *[]){ __VA_ARGS__, NULL }
+#define LIST(...) \
+        (const char *[]) { \
+                __VA_ARGS__, NULL \
+        }
 #define COUNT(...) (sizeof((const char *[]){ __VA_ARGS__ }) / sizeof(const char *))
 #define OPTIONS(...) .options = LIST(__VA_ARGS__), .n_options = COUNT(__VA_ARGS__)
 
 #define CAPABILITIES "CAP_AUDIT_WRITE", "CAP_KILL", "CAP_NET_BIND_SERVICE"
-#define MASKED "/proc/acpi", "/proc/asound", "/proc/kcore", "/proc/keys", "/proc/latency_stats", "/proc/timer_list", "/proc/timer_stats", \
-               "/proc/sched_debug", "/sys/firmware", "/proc/scsi"
+#define MASKED \
+        "/proc/acpi", "/proc/asound", "/proc/kcore", "/proc/keys", "/proc/latency_stats", "/proc/timer_list", "/proc/timer_stats", \
+                "/proc/sched_debug", "/sys/firmware", "/proc/scsi"
 #define READ_ONLY "/proc/bus", "/proc/fs", "/proc/irq", "/proc/sys", "/proc/sysrq-trigger"
 #define ARGUMENTS "sh"
 #define ENVIRONMENT "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "TERM=xterm"
 
 /* In none of the sets: inheritable and ambient, which would outlive a change of user (CVE-2022-24769). */
 static const struct oci_capabilities capabilities = {
-        .bounding = LIST(CAPABILITIES), .n_bounding = COUNT(CAPABILITIES),
-        .effective = LIST(CAPABILITIES), .n_effective = COUNT(CAPABILITIES),
-        .permitted = LIST(CAPABILITIES), .n_permitted = COUNT(CAPABILITIES),
+        .bounding = LIST(CAPABILITIES),
+        .n_bounding = COUNT(CAPABILITIES),
+        .effective = LIST(CAPABILITIES),
+        .n_effective = COUNT(CAPABILITIES),
+        .permitted = LIST(CAPABILITIES),
+        .n_permitted = COUNT(CAPABILITIES),
 };
 
 static const struct oci_rlimit rlimits[] = { { OCI_RLIMIT_TYPE_RLIMIT_NOFILE, 1024, 1024 } };
@@ -28,11 +35,14 @@ static const struct oci_process process = {
         .has = OCI_PROCESS_HAS_TERMINAL | OCI_PROCESS_HAS_NO_NEW_PRIVILEGES,
         .terminal = true,
         .user = (struct oci_user *)(uintptr_t)&root_user,
-        .args = LIST(ARGUMENTS), .n_args = COUNT(ARGUMENTS),
-        .env = LIST(ENVIRONMENT), .n_env = COUNT(ENVIRONMENT),
+        .args = LIST(ARGUMENTS),
+        .n_args = COUNT(ARGUMENTS),
+        .env = LIST(ENVIRONMENT),
+        .n_env = COUNT(ENVIRONMENT),
         .cwd = "/",
         .capabilities = (struct oci_capabilities *)(uintptr_t)&capabilities,
-        .rlimits = (struct oci_rlimit *)(uintptr_t)rlimits, .n_rlimits = 1,
+        .rlimits = (struct oci_rlimit *)(uintptr_t)rlimits,
+        .n_rlimits = 1,
         .no_new_privileges = true,
 };
 
@@ -47,13 +57,16 @@ static const struct oci_mount mounts[] = {
 };
 
 /* An ordinary user has one id to map, so there is no group 5 for devpts, and no rights over the host's network, which sysfs shows. */
-static const struct oci_mount rootless_devpts = {
-        "/dev/pts", "devpts", "devpts", OPTIONS("nosuid", "noexec", "newinstance", "ptmxmode=0666", "mode=0620")
-};
+static const struct oci_mount rootless_devpts = { "/dev/pts", "devpts", "devpts",
+        OPTIONS("nosuid", "noexec", "newinstance", "ptmxmode=0666", "mode=0620") };
 static const struct oci_mount rootless_sys = { "/sys", "none", "/sys", OPTIONS("rbind", "nosuid", "noexec", "nodev", "ro") };
 
 static const enum oci_namespace_type namespaces[] = {
-        OCI_NAMESPACE_TYPE_PID, OCI_NAMESPACE_TYPE_NETWORK, OCI_NAMESPACE_TYPE_IPC, OCI_NAMESPACE_TYPE_UTS, OCI_NAMESPACE_TYPE_MOUNT,
+        OCI_NAMESPACE_TYPE_PID,
+        OCI_NAMESPACE_TYPE_NETWORK,
+        OCI_NAMESPACE_TYPE_IPC,
+        OCI_NAMESPACE_TYPE_UTS,
+        OCI_NAMESPACE_TYPE_MOUNT,
         OCI_NAMESPACE_TYPE_CGROUP,
 };
 

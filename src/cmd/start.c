@@ -15,13 +15,14 @@ static int run(struct invocation *invocation, int argc, char **argv, int *ret_st
         int r;
 
         if ((r = command_parse(invocation, &command_start, argc, argv, NULL, 1, 1, &operands, NULL, err)) < 0 ||
-            (r = container_open(invocation->arena, invocation->root, operands[0], CONTAINER_LOCKED, &container, err)) < 0 ||
-            (r = container_state(&container, &status, NULL, err)) < 0)
+                (r = container_open(invocation->arena, invocation->root, operands[0], CONTAINER_LOCKED, &container, err)) < 0 ||
+                (r = container_state(&container, &status, NULL, err)) < 0)
                 return r;
         if (status == OCI_STATUS_RUNNING || status == OCI_STATUS_PAUSED)
                 return fail(err, CODE_INVALID_STATE, EBUSY, "", "cannot start an already running container");
         if (status != OCI_STATUS_CREATED)
-                return fail(err, CODE_INVALID_STATE, EINVAL, "", "cannot start a container that is %s", spec_enum_name(&oci_status_enum, status));
+                return fail(err, CODE_INVALID_STATE, EINVAL, "", "cannot start a container that is %s",
+                        spec_enum_name(&oci_status_enum, status));
         *ret_status = 0;
         return container_start(invocation->arena, &container, activation_read().notify, err);
 }

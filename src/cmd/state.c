@@ -15,8 +15,8 @@ static int run(struct invocation *invocation, int argc, char **argv, int *ret_st
         int r;
 
         if ((r = command_parse(invocation, &command_state, argc, argv, NULL, 1, 1, &operands, NULL, err)) < 0 ||
-            (r = container_open(invocation->arena, invocation->root, operands[0], CONTAINER_UNLOCKED, &container, err)) < 0 ||
-            (r = container_state(&container, &status, NULL, err)) < 0)
+                (r = container_open(invocation->arena, invocation->root, operands[0], CONTAINER_UNLOCKED, &container, err)) < 0 ||
+                (r = container_state(&container, &status, NULL, err)) < 0)
                 return r;
         state = container_describe(invocation->arena, &container, status);
         if ((r = spec_encode(&oci_state_type, &state, &text, SPEC_PRETTY, err)) < 0)

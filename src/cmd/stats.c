@@ -37,15 +37,14 @@ static void append_cpu(struct str *out, const struct stats_source *s) {
         const char *stat = s->read(s->data, "cpu.stat");
 
         str_printf(out, "\"cpu\":{\"usage\":{\"total\":%" PRIu64 ",\"kernel\":%" PRIu64 ",\"user\":%" PRIu64 "},",
-                   1000 * stats_number(stat, "usage_usec"), 1000 * stats_number(stat, "system_usec"),
-                   1000 * stats_number(stat, "user_usec"));
+                1000 * stats_number(stat, "usage_usec"), 1000 * stats_number(stat, "system_usec"), 1000 * stats_number(stat, "user_usec"));
         str_printf(out, "\"throttling\":{\"periods\":%" PRIu64 ",\"throttledPeriods\":%" PRIu64 ",\"throttledTime\":%" PRIu64 "}}",
-                   stats_number(stat, "nr_periods"), stats_number(stat, "nr_throttled"), 1000 * stats_number(stat, "throttled_usec"));
+                stats_number(stat, "nr_periods"), stats_number(stat, "nr_throttled"), 1000 * stats_number(stat, "throttled_usec"));
 }
 
 static void append_memory_entry(struct str *out, const char *name, uint64_t limit, uint64_t usage, uint64_t max, uint64_t failures) {
         str_printf(out, "\"%s\":{\"limit\":%" PRIu64 ",\"usage\":%" PRIu64 ",\"max\":%" PRIu64 ",\"failcnt\":%" PRIu64 "},", name, limit,
-                   usage, max, failures);
+                usage, max, failures);
 }
 
 static void append_raw(struct str *out, const char *stat) {
@@ -83,10 +82,12 @@ static void append_pids(struct str *out, const struct stats_source *s) {
         uint64_t limit = single(s, "pids.max", NO_LIMIT);
 
         str_printf(out, "\"pids\":{\"current\":%" PRIu64 ",\"limit\":%" PRIu64 "}", single(s, "pids.current", 0),
-                   limit == NO_LIMIT ? 0 : limit);
+                limit == NO_LIMIT ? 0 : limit);
 }
 
-struct operation { const char *key, *name; };
+struct operation {
+        const char *key, *name;
+};
 
 /* One array of the operations that io.stat counts by the keys of OPERATIONS: "8:0 rbytes=1 wbytes=2 rios=3 …" a device. */
 static void append_io(struct str *out, const char *name, const char *stat, const struct operation *operations, size_t n) {
@@ -105,7 +106,7 @@ static void append_io(struct str *out, const char *name, const char *stat, const
                         if (!at || at > end)
                                 continue;
                         str_printf(out, "%s{\"major\":%u,\"minor\":%u,\"op\":\"%s\",\"value\":%" PRIu64 "}", first ? "" : ",", major, minor,
-                                   operations[i].name, (uint64_t)strtoull(at + strlen(operations[i].key), NULL, 10));
+                                operations[i].name, (uint64_t)strtoull(at + strlen(operations[i].key), NULL, 10));
                         first = false;
                 }
         }
@@ -134,14 +135,18 @@ static void append_huge_pages(struct str *out, const struct stats_source *s) {
                 snprintf(current, sizeof current, "hugetlb.%s.current", size);
                 snprintf(events, sizeof events, "hugetlb.%s.events", size);
                 str_printf(out, "%s\"%s\":{\"usage\":%" PRIu64 ",\"failcnt\":%" PRIu64 "}", i ? "," : "", size, single(s, current, 0),
-                           stats_number(s->read(s->data, events), "max"));
+                        stats_number(s->read(s->data, events), "max"));
         }
         str_putc(out, '}');
 }
 
 void stats_append(struct str *out, const struct stats_source *source) {
         static void (*const parts[])(struct str *, const struct stats_source *) = {
-                append_cpu, append_memory, append_pids, append_block_io, append_huge_pages,
+                append_cpu,
+                append_memory,
+                append_pids,
+                append_block_io,
+                append_huge_pages,
         };
 
         for (size_t i = 0; i < ELEMENTSOF(parts); i++) {

@@ -6,8 +6,8 @@
 
 /* What the host has of a resource: the files of info/NAME that runc shows, all numbers but the mask. */
 static const struct resource {
-        const char *directory;  /* below the root */
-        const char *name;       /* what its line in a schemata file begins with: "L3", with code and data prioritisation "L3CODE" */
+        const char *directory; /* below the root */
+        const char *name;      /* what its line in a schemata file begins with: "L3", with code and data prioritisation "L3CODE" */
         const char *info, *schema;
         const char *files[5];
 } resources[] = {

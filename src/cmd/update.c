@@ -16,7 +16,8 @@
 #include "plan/cgroup_update.h"
 #include "plan/rdt.h"
 
-#define ROW(name, member, help) { name, 0, OPTION_TEXT, offsetof(struct update_options, member), help }
+#define ROW(name, member, help) \
+        { name, 0, OPTION_TEXT, offsetof(struct update_options, member), help }
 
 static const struct option_row options[] = {
         { "resources", 'r', OPTION_TEXT, offsetof(struct update_options, resources), "JSON file with linux.resources, - for stdin" },
@@ -47,8 +48,8 @@ static bool asks_for_schema(const struct update_options *o) {
 }
 
 /* The options overrule the file. */
-static int read_resources(struct invocation *invocation, const struct update_options *o, struct oci_linux_resources *ret,
-                          struct error *err) {
+static int read_resources(
+        struct invocation *invocation, const struct update_options *o, struct oci_linux_resources *ret, struct error *err) {
         unsigned n;
         int r;
 
@@ -57,7 +58,9 @@ static int read_resources(struct invocation *invocation, const struct update_opt
                 return r;
         if ((r = update_options_apply(invocation->arena, o, ret, &n, err)) < 0)
                 return r;
-        return o->resources || n || asks_for_schema(o) ? 0 : fail(err, CODE_USAGE, EINVAL, "", "nothing to update: expected --resources or another option");
+        return o->resources || n || asks_for_schema(o)
+                ? 0
+                : fail(err, CODE_USAGE, EINVAL, "", "nothing to update: expected --resources or another option");
 }
 
 static int open_cgroup(const struct container *container, const struct plan_cgroup *update, int *ret, struct error *err) {
@@ -67,7 +70,7 @@ static int open_cgroup(const struct container *container, const struct plan_cgro
 
         if (!claim)
                 return fail(err, CODE_RESOURCE_LIMITS_UNSUPPORTED, EOPNOTSUPP, limit ? limit->field : "linux.resources.devices",
-                            "the container has no cgroup");
+                        "the container has no cgroup");
         fd = open(claim->path, O_PATH | O_DIRECTORY | O_CLOEXEC);
         if (fd < 0)
                 return fail_errno(err, CODE_INTERNAL, errno, claim->path, "cannot open the container's cgroup");
@@ -83,8 +86,8 @@ static bool asks_for_something(const struct container *container, const struct p
 }
 
 /* The class of service (linux.intelRdt) with its new schemata, in PLAN. */
-static int change_schemata(const struct update_options *o, const struct container *container, struct plan_plan *plan, struct str *before,
-                           struct error *err) {
+static int change_schemata(
+        const struct update_options *o, const struct container *container, struct plan_plan *plan, struct str *before, struct error *err) {
         int r = rdt_change(container->status.rdt, o->l3_cache_schema, o->mem_bw_schema, before, err);
 
         if (r < 0)
@@ -94,15 +97,15 @@ static int change_schemata(const struct update_options *o, const struct containe
         return 0;
 }
 
-static int check_schemata(const struct update_options *o, const struct container *container, const struct plan_plan *plan,
-                          struct error *err) {
+static int check_schemata(
+        const struct update_options *o, const struct container *container, const struct plan_plan *plan, struct error *err) {
         int r;
 
         if (!asks_for_schema(o))
                 return 0;
         if (!plan->rdt || !container->status.rdt)
                 return fail(err, CODE_CAPABILITY_UNSUPPORTED, EOPNOTSUPP, o->l3_cache_schema ? "--l3-cache-schema" : "--mem-bw-schema",
-                            "the container was made without linux.intelRdt, and a class of service cannot be had later");
+                        "the container was made without linux.intelRdt, and a class of service cannot be had later");
         if (o->l3_cache_schema && (r = rdt_check_schema(o->l3_cache_schema, NULL, "--l3-cache-schema", err)) < 0)
                 return r;
         return o->mem_bw_schema ? rdt_check_schema(o->mem_bw_schema, "MB", "--mem-bw-schema", err) : 0;
@@ -111,7 +114,7 @@ static int check_schemata(const struct update_options *o, const struct container
 /* The cgroup first, then the class of service, then the plan. A runtime that is killed in between leaves the limits that were asked for, and a plan that says what
  * was there before; nothing reads that part of it but the next update. */
 static int update(struct invocation *invocation, const struct update_options *o, struct container *container,
-                  const struct oci_linux_resources *resources, struct error *err) {
+        const struct oci_linux_resources *resources, struct error *err) {
         _cleanup_str_ struct str schemata = { 0 };
         _cleanup_cgroup_changes_ struct cgroup_changes changes = CGROUP_UNCHANGED;
         struct host host = { .arena = invocation->arena };
@@ -121,22 +124,22 @@ static int update(struct invocation *invocation, const struct update_options *o,
         bool limits;
         int r;
 
-        if ((r = container_load_plan(invocation->arena, container, &plan, err)) < 0 ||
-            (r = check_schemata(o, container, &plan, err)) < 0 ||
-            (resources->n_devices && (r = facts_need(&host, FACTS_IDENTITY, err)) < 0) ||
-            (r = cgroup_update_compile(invocation->arena, resources, &plan, host.facts.identity, &update, &kept, err)) < 0)
+        if ((r = container_load_plan(invocation->arena, container, &plan, err)) < 0 || (r = check_schemata(o, container, &plan, err)) < 0 ||
+                (resources->n_devices && (r = facts_need(&host, FACTS_IDENTITY, err)) < 0) ||
+                (r = cgroup_update_compile(invocation->arena, resources, &plan, host.facts.identity, &update, &kept, err)) < 0)
                 return r;
         limits = asks_for_something(container, update);
         if (!limits && !asks_for_schema(o))
                 return 0;
-        if (limits && ((r = open_cgroup(container, update, &fd, err)) < 0 ||
-                       (r = cgroup_update(invocation->arena, container->status.cgroup->path, fd, update, &changes, err)) < 0))
+        if (limits &&
+                ((r = open_cgroup(container, update, &fd, err)) < 0 ||
+                        (r = cgroup_update(invocation->arena, container->status.cgroup->path, fd, update, &changes, err)) < 0))
                 return r;
         if (limits)
                 plan.cgroup = kept;
         r = asks_for_schema(o) ? change_schemata(o, container, &plan, &schemata, err) : 0;
         if (r == 0 && (r = container_replace_plan(container, &plan, err)) < 0 && asks_for_schema(o) &&
-            rdt_restore(container->status.rdt, &schemata) < 0)
+                rdt_restore(container->status.rdt, &schemata) < 0)
                 err->effect = EFFECT_APPLIED;
         if (r < 0 && limits && !cgroup_revert(fd, &changes))
                 err->effect = EFFECT_APPLIED;
@@ -152,17 +155,16 @@ static int run(struct invocation *invocation, int argc, char **argv, int *ret_st
         int r;
 
         if ((r = command_parse(invocation, &command_update, argc, argv, &o, 1, 1, &operands, NULL, err)) < 0 ||
-            (r = read_resources(invocation, &o, &resources, err)) < 0 ||
-            (r = container_open(invocation->arena, invocation->root, operands[0], CONTAINER_LOCKED, &container, err)) < 0 ||
-            (r = container_state(&container, &status, NULL, err)) < 0)
+                (r = read_resources(invocation, &o, &resources, err)) < 0 ||
+                (r = container_open(invocation->arena, invocation->root, operands[0], CONTAINER_LOCKED, &container, err)) < 0 ||
+                (r = container_state(&container, &status, NULL, err)) < 0)
                 return r;
         if (status != OCI_STATUS_CREATED && status != OCI_STATUS_RUNNING && status != OCI_STATUS_PAUSED)
                 return fail(err, CODE_INVALID_STATE, EINVAL, "", "container not running: cannot update a container that is %s",
-                            spec_enum_name(&oci_status_enum, status));
+                        spec_enum_name(&oci_status_enum, status));
         *ret_status = 0;
         return update(invocation, &o, &container, &resources, err);
 }
 
-const struct command command_update = {
-        "update", "ID", "change the resources of a container", run, options, ELEMENTSOF(options), 1, OPTIONS_ANYWHERE,
-};
+const struct command command_update = { "update", "ID", "change the resources of a container", run, options, ELEMENTSOF(options), 1,
+        OPTIONS_ANYWHERE };

@@ -13,12 +13,12 @@ struct setting {
         size_t offset; /* in struct update_options */
         enum object object;
         enum type type;
-        uint64_t bit;  /* of the object, 0 for a text */
+        uint64_t bit; /* of the object, 0 for a text */
         size_t member;
 };
 
 #define OPTION(name, member) "--" name, offsetof(struct update_options, member)
-#define IN(OBJECT, TYPE, object, member, NAME) OBJECT, TYPE, OCI_ ## OBJECT ## _HAS_ ## NAME, offsetof(struct object, member)
+#define IN(OBJECT, TYPE, object, member, NAME) OBJECT, TYPE, OCI_##OBJECT##_HAS_##NAME, offsetof(struct object, member)
 
 static const struct setting settings[] = {
         { OPTION("blkio-weight", blkio_weight), IN(BLOCK_IO, SMALL, oci_block_io, weight, WEIGHT) },
@@ -112,7 +112,7 @@ static int set(enum type type, const char *option, const char *value, void *at, 
 }
 
 int update_options_apply(struct arena *arena, const struct update_options *options, struct oci_linux_resources *resources, unsigned *ret_n,
-                         struct error *err) {
+        struct error *err) {
         unsigned n = 0;
         int r;
 

@@ -88,10 +88,14 @@ static enum facts_cgroup_version cgroup_version(bool *ret_read_only) {
                 return FACTS_CGROUP_VERSION_NONE;
         *ret_read_only = fs.f_flags & FLAG_READ_ONLY;
         switch ((unsigned long)fs.f_type) {
-        case CGROUP2_SUPER_MAGIC: return FACTS_CGROUP_VERSION_V2;
-        case CGROUP_SUPER_MAGIC:  return FACTS_CGROUP_VERSION_V1;
-        case TMPFS_MAGIC:         return version_below_tmpfs();
-        default:                  return FACTS_CGROUP_VERSION_NONE;
+        case CGROUP2_SUPER_MAGIC:
+                return FACTS_CGROUP_VERSION_V2;
+        case CGROUP_SUPER_MAGIC:
+                return FACTS_CGROUP_VERSION_V1;
+        case TMPFS_MAGIC:
+                return version_below_tmpfs();
+        default:
+                return FACTS_CGROUP_VERSION_NONE;
         }
 }
 
@@ -133,7 +137,7 @@ int probe_cgroup(struct arena *arena, const struct facts_identity *identity, str
                 return r;
         cgroup->version = cgroup_version(&read_only);
         cgroup->writable = cgroup->version == FACTS_CGROUP_VERSION_V2 && !read_only &&
-                           (passes_permissions(identity) || procs_writable(cgroup->own, strlen(cgroup->own)));
+                (passes_permissions(identity) || procs_writable(cgroup->own, strlen(cgroup->own)));
         if (cgroup->writable)
                 cgroup->root = passes_permissions(identity) ? "/" : arena_strndup(arena, cgroup->own, topmost_writable(cgroup->own));
         *ret = cgroup;

@@ -95,7 +95,10 @@ static const struct part {
 };
 
 static unsigned known(const struct facts_facts *facts) {
-        const struct { unsigned bit; const void *value; } there[] = {
+        const struct {
+                unsigned bit;
+                const void *value;
+        } there[] = {
                 { FACTS_KERNEL, facts->kernel },
                 { FACTS_IDENTITY, facts->identity },
                 { FACTS_CGROUP, facts->cgroup },

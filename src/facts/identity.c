@@ -44,7 +44,7 @@ int probe_identity(struct arena *arena, struct facts_identity **ret, struct erro
         r = facts_initial_userns(&identity->initial_userns);
         if (r < 0)
                 return fail_errno(err, CODE_CAPABILITY_UNSUPPORTED, -r, "/proc/self/ns/user",
-                                  "cannot tell in which user namespace we are; is /proc mounted?");
+                        "cannot tell in which user namespace we are; is /proc mounted?");
         *ret = identity;
         return 0;
 }

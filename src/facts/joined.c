@@ -23,14 +23,14 @@ enum { MAP_TEXT_MAX = 340 * 36 };
 static bool is_own(int fd) {
         struct stat there, here;
 
-        return fstat(fd, &there) == 0 && stat("/proc/self/ns/user", &here) == 0 && there.st_ino == here.st_ino && there.st_dev == here.st_dev;
+        return fstat(fd, &there) == 0 && stat("/proc/self/ns/user", &here) == 0 && there.st_ino == here.st_ino &&
+                there.st_dev == here.st_dev;
 }
 
 /* The process in it that is looked at, until OURS, a socket, has no other end any more: the parent may be killed at any time. The signal that
  * prctl(2) has for that comes only to who could ask for it in time, and a change of credentials, which joining another user's namespace
  * is, takes it off again. */
-__attribute__((noreturn))
-static void stay_inside(int fd, int ours) {
+__attribute__((noreturn)) static void stay_inside(int fd, int ours) {
         char word = 0;
 
         /* The kernel joins nobody to where he is already (setns(2)). */
@@ -73,8 +73,8 @@ static int look(struct arena *arena, pid_t pid, struct facts_joined *joined) {
 
         snprintf(path, sizeof path, "/proc/%d/setgroups", pid);
         if ((r = read_map(arena, pid, "uid_map", &joined->uid_map, &joined->n_uid_map)) < 0 ||
-            (r = read_map(arena, pid, "gid_map", &joined->gid_map, &joined->n_gid_map)) < 0 ||
-            (r = file_read(AT_FDCWD, path, 64, &text)) < 0)
+                (r = read_map(arena, pid, "gid_map", &joined->gid_map, &joined->n_gid_map)) < 0 ||
+                (r = file_read(AT_FDCWD, path, 64, &text)) < 0)
                 return r;
         joined->deny_setgroups = text.text && strncmp(text.text, "deny", 4) == 0;
         return 0;

@@ -40,7 +40,7 @@ int probe_kernel(struct arena *arena, struct facts_kernel **ret, struct error *e
         r = probe_number("/proc/sys/kernel/cap_last_cap", &last);
         if (r < 0)
                 return fail_errno(err, CODE_CAPABILITY_UNSUPPORTED, -r, "/proc/sys/kernel/cap_last_cap",
-                                  "cannot read the number of capabilities; is /proc mounted?");
+                        "cannot read the number of capabilities; is /proc mounted?");
         kernel->release = arena_strdup(arena, name.release);
         kernel->machine = arena_strdup(arena, name.machine);
         kernel->last_capability = (uint32_t)last;

@@ -24,7 +24,11 @@ static bool hides_nothing(const char *below) {
 
 struct scan {
         struct arena *arena;
-        struct { unsigned id; const char *point; bool covered; } procs[PROCS];
+        struct {
+                unsigned id;
+                const char *point;
+                bool covered;
+        } procs[PROCS];
         size_t n_procs;
         const char *covers[PROCS];
         size_t n_covers;

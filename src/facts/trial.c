@@ -18,7 +18,9 @@
 #include "base/file.h"
 
 /* What the child found out, written into the pipe in one piece. */
-struct outcome { int step, errnum; };
+struct outcome {
+        int step, errnum;
+};
 
 static int write_text(const char *path, const char *text) {
         return file_write(AT_FDCWD, path, text, strlen(text));

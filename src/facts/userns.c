@@ -49,7 +49,7 @@ int probe_userns(struct arena *arena, const struct facts_identity *identity, str
         read_switch("/proc/sys/kernel/unprivileged_userns_clone", FACTS_USERNS_HAS_UNPRIVILEGED_CLONE, &userns->has,
                 &userns->unprivileged_clone);
         read_switch("/proc/sys/kernel/apparmor_restrict_unprivileged_userns", FACTS_USERNS_HAS_APPARMOR_RESTRICTED, &userns->has,
-                    &userns->apparmor_restricted);
+                &userns->apparmor_restricted);
         userns->confinement = confinement(arena);
         userns->filtered = prctl(PR_GET_SECCOMP) > 0;
         userns->has |= FACTS_USERNS_HAS_FILTERED;

@@ -84,7 +84,7 @@ static int copy_attribute(const struct nlattr *attribute, void *data) {
                 return MNL_CB_OK;
         }
         if (!mnl_attr_put_check(copy->request, sizeof(struct rtnl_request), mnl_attr_get_type(attribute),
-                                mnl_attr_get_payload_len(attribute), mnl_attr_get_payload(attribute))) {
+                    mnl_attr_get_payload_len(attribute), mnl_attr_get_payload(attribute))) {
                 errno = EMSGSIZE;
                 return MNL_CB_ERROR;
         }

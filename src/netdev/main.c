@@ -20,9 +20,9 @@
 
 struct device {
         const char *name, *inside;
-        struct link link;     /* as it is on the host */
+        struct link link; /* as it is on the host */
         struct str addresses;
-        int index;            /* in the container, once it is there; 0: it is not */
+        int index; /* in the container, once it is there; 0: it is not */
 };
 
 /* The two ends of a move. */
@@ -31,7 +31,9 @@ struct side {
         int network; /* descriptor of its network namespace */
 };
 
-struct sides { struct side host, container; };
+struct sides {
+        struct side host, container;
+};
 
 static const char *where(const struct device *device, char buffer[64]) {
         snprintf(buffer, 64, "linux.netDevices[\"%s\"]", device->name);
@@ -91,7 +93,7 @@ static int check(struct sides *sides, struct device *devices, size_t n, struct e
         r = strchr(inside, '%') ? -ENODEV : link_find(&sides->container.rtnl, inside, &other);
         if (r == 0)
                 return fail(err, CODE_CONFIG_INVALID, EEXIST, where(device, field),
-                            "the container's network namespace has a device called %s already; a name with %%d gets a free number", inside);
+                        "the container's network namespace has a device called %s already; a name with %%d gets a free number", inside);
         if (r != -ENODEV)
                 return failed(err, device, r, &sides->container.rtnl, "cannot look for a device of its name in the container");
         return 0;

@@ -97,7 +97,8 @@ int admit(struct arena *arena, const struct plan_plan *plan, const struct facts_
         *ret_n = n;
         if (n == 0)
                 return 0;
-        return fail(err, refusal_code(gaps, n), EOPNOTSUPP, field_of(plan, gaps[0].limit), "%s: %s; %s", gaps[0].code, gaps[0].text, gaps[0].remedy);
+        return fail(err, refusal_code(gaps, n), EOPNOTSUPP, field_of(plan, gaps[0].limit), "%s: %s; %s", gaps[0].code, gaps[0].text,
+                gaps[0].remedy);
 }
 
 unsigned admit_needs(const struct plan_plan *plan) {

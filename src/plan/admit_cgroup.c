@@ -41,7 +41,7 @@ static const char *not_writable(const struct question *q, const struct obstacle 
         if (root)
                 return arena_printf(q->arena, "%s is read-only here, as in an outer container", facts_cgroup_mount());
         return arena_printf(q->arena, "our cgroup %s was not delegated to uid %u: its cgroup.procs is not writable", q->facts->cgroup->own,
-                            identity ? identity->euid : 0);
+                identity ? identity->euid : 0);
 }
 
 /* TOP is PATH or one of its ancestors. */
@@ -90,7 +90,7 @@ static const char *controller_missing(const struct question *q, const struct obs
         if (admit_listed(controller, cgroup->controllers, cgroup->n_controllers))
                 return NULL;
         return arena_printf(q->arena, "expected the controller %s in cgroup.controllers of %s, found %s", controller, cgroup->root,
-                            admit_list(q->arena, cgroup->controllers, cgroup->n_controllers));
+                admit_list(q->arena, cgroup->controllers, cgroup->n_controllers));
 }
 
 /* "No internal process constraint": while processes live in a cgroup, no controller can be switched on for its children. */
@@ -147,7 +147,7 @@ static const char *systemd_lacks(const struct question *q, const struct obstacle
         if (admit_listed(demand_controller(item), delegation->systemd_controllers, delegation->n_systemd_controllers))
                 return NULL;
         return arena_printf(q->arena, "expected systemd to have the controller %s, found %s", demand_controller(item),
-                            admit_list(q->arena, delegation->systemd_controllers, delegation->n_systemd_controllers));
+                admit_list(q->arena, delegation->systemd_controllers, delegation->n_systemd_controllers));
 }
 
 /* bpf(2), BPF_PROG_TYPE_CGROUP_DEVICE: CAP_BPF with CAP_NET_ADMIN, or CAP_SYS_ADMIN, on the host; a user namespace gives none. */
@@ -161,9 +161,9 @@ static const char *devices_unprivileged(const struct question *q, const struct o
         return arena_printf(q->arena, "device rules need CAP_SYS_ADMIN on the host; uid %u does not have it", identity->euid);
 }
 
-#define CONTROLLED                                                                                                                    \
-        (ITEM_BIT(ITEM_CPU) | ITEM_BIT(ITEM_MEMORY) | ITEM_BIT(ITEM_PROCESS_COUNT) | ITEM_BIT(ITEM_IO) | ITEM_BIT(ITEM_CPUSET) |      \
-         ITEM_BIT(ITEM_HUGETLB) | ITEM_BIT(ITEM_RDMA) | ITEM_BIT(ITEM_MISC))
+#define CONTROLLED \
+        (ITEM_BIT(ITEM_CPU) | ITEM_BIT(ITEM_MEMORY) | ITEM_BIT(ITEM_PROCESS_COUNT) | ITEM_BIT(ITEM_IO) | ITEM_BIT(ITEM_CPUSET) | \
+                ITEM_BIT(ITEM_HUGETLB) | ITEM_BIT(ITEM_RDMA) | ITEM_BIT(ITEM_MISC))
 #define ALL (ITEM_BIT(ITEM_CGROUP) | ITEM_BIT(ITEM_DEVICES) | CONTROLLED)
 
 static const struct obstacle rows[] = {

@@ -28,9 +28,18 @@ static const char *kernel_too_old(const struct question *q, const struct obstacl
 }
 
 /* namespaces(7) */
-static const struct { uint64_t flag; const char *name; } kinds[] = {
-        { CLONE_NEWUSER, "user" }, { CLONE_NEWNS, "mnt" },       { CLONE_NEWPID, "pid" },   { CLONE_NEWNET, "net" },
-        { CLONE_NEWIPC, "ipc" },   { CLONE_NEWUTS, "uts" },      { CLONE_NEWTIME, "time" }, { CLONE_NEWCGROUP, "cgroup" },
+static const struct {
+        uint64_t flag;
+        const char *name;
+} kinds[] = {
+        { CLONE_NEWUSER, "user" },
+        { CLONE_NEWNS, "mnt" },
+        { CLONE_NEWPID, "pid" },
+        { CLONE_NEWNET, "net" },
+        { CLONE_NEWIPC, "ipc" },
+        { CLONE_NEWUTS, "uts" },
+        { CLONE_NEWTIME, "time" },
+        { CLONE_NEWCGROUP, "cgroup" },
 };
 
 static const char *kind_missing(const struct question *q, const struct obstacle *row, enum item item) {
@@ -126,9 +135,12 @@ static const char *userns_forbidden(const struct question *q, const struct obsta
         if (cause != row->detail)
                 return NULL;
         switch (cause) {
-        case CAUSE_NOT_BUILT:    return "this kernel has no user namespaces";
-        case CAUSE_MAX_ZERO:     return "user.max_user_namespaces is 0";
-        case CAUSE_SWITCHED_OFF: return "kernel.unprivileged_userns_clone is 0, and we have no CAP_SYS_ADMIN";
+        case CAUSE_NOT_BUILT:
+                return "this kernel has no user namespaces";
+        case CAUSE_MAX_ZERO:
+                return "user.max_user_namespaces is 0";
+        case CAUSE_SWITCHED_OFF:
+                return "kernel.unprivileged_userns_clone is 0, and we have no CAP_SYS_ADMIN";
         case CAUSE_APPARMOR:
                 return arena_printf(q->arena,
                         "kernel.apparmor_restrict_unprivileged_userns is 1, and the AppArmor profile \"%s\" does not allow user namespaces",
@@ -156,8 +168,8 @@ static bool granted(const struct plan_id_range *range, uint32_t own, const struc
         return false;
 }
 
-static const struct plan_id_range *first_foreign(const struct plan_id_range *ranges, size_t n_ranges, uint32_t own,
-                                                 const struct facts_id_span *spans, size_t n) {
+static const struct plan_id_range *first_foreign(
+        const struct plan_id_range *ranges, size_t n_ranges, uint32_t own, const struct facts_id_span *spans, size_t n) {
         for (size_t i = 0; i < n_ranges; i++)
                 if (!granted(&ranges[i], own, spans, n))
                         return &ranges[i];
@@ -180,7 +192,8 @@ static const char *ids_not_granted(const struct question *q, const struct obstac
                 file = "/etc/subgid";
         }
         return range ? arena_printf(q->arena, "%s does not grant ids %u to %llu to uid %u", file, range->outside,
-                                    (unsigned long long)range->outside + range->count - 1, identity->euid) : NULL;
+                               (unsigned long long)range->outside + range->count - 1, identity->euid)
+                     : NULL;
 }
 
 static const char *no_id_helpers(const struct question *q, const struct obstacle *row, enum item item) {
@@ -224,7 +237,7 @@ static const char *proc_covered(const struct question *q, const struct obstacle 
         if (!proc || proc->visible || !less_privileged(q))
                 return NULL;
         return arena_printf(q->arena, "parts of /proc are covered (%s), so the kernel lets no user namespace mount a proc of its own",
-                            admit_list(q->arena, proc->covers, proc->n_covers));
+                admit_list(q->arena, proc->covers, proc->n_covers));
 }
 
 static const char *proc_refused(const struct question *q, const struct obstacle *row, enum item item) {

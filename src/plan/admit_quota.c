@@ -48,11 +48,14 @@ static const char *stops_at(const struct question *q, const struct obstacle *row
         if (stage_of(quota) != row->detail)
                 return NULL;
         switch (stage_of(quota)) {
-        case STAGE_NO_XFS:        return arena_printf(q->arena, "%s is not XFS", quota->mount);
+        case STAGE_NO_XFS:
+                return arena_printf(q->arena, "%s is not XFS", quota->mount);
         case STAGE_NO_STATE:
                 return arena_printf(q->arena, "the quota state of %s cannot be asked: %s", quota->mount, strerror(quota->errnum));
-        case STAGE_NO_ACCOUNTING: return arena_printf(q->arena, "%s does not count projects", quota->mount);
-        default:                  return arena_printf(q->arena, "%s counts projects and does not enforce their limits", quota->mount);
+        case STAGE_NO_ACCOUNTING:
+                return arena_printf(q->arena, "%s does not count projects", quota->mount);
+        default:
+                return arena_printf(q->arena, "%s counts projects and does not enforce their limits", quota->mount);
         }
 }
 
@@ -76,11 +79,11 @@ static const struct obstacle rows[] = {
         { "quota.no_xfs", DISK, stops_at, STAGE_NO_MOUNT, "make an XFS file system for workspaces and mount it with -o prjquota" },
         { "quota.not_xfs", DISK, stops_at, STAGE_NO_XFS, "put workspaces on an XFS file system that is mounted with -o prjquota" },
         { "quota.unavailable", DISK, stops_at, STAGE_NO_STATE,
-          "check that the mount is there, and that an outer container lets quotactl_fd through" },
+                "check that the mount is there, and that an outer container lets quotactl_fd through" },
         { "quota.no_prjquota", DISK, stops_at, STAGE_NO_ACCOUNTING,
-          "unmount it and mount it with -o prjquota (for /: rootflags=prjquota); a remount is not enough; needs CONFIG_XFS_QUOTA" },
+                "unmount it and mount it with -o prjquota (for /: rootflags=prjquota); a remount is not enough; needs CONFIG_XFS_QUOTA" },
         { "quota.not_enforced", DISK, stops_at, STAGE_NO_ENFORCEMENT,
-          "mount it with -o prjquota instead of pqnoenforce, or xfs_quota -x -c 'enable -p' MOUNT" },
+                "mount it with -o prjquota instead of pqnoenforce, or xfs_quota -x -c 'enable -p' MOUNT" },
         { "quota.unreadable", DISK, unreadable, 0, "run as root of the host (it drops to the execution identity)" },
 };
 

@@ -31,12 +31,13 @@ static const char *policy_unprivileged(const struct question *q, const struct ob
                 if (s->priority <= priorities->realtime)
                         return NULL;
                 return arena_printf(q->arena, "%s with priority %u takes CAP_SYS_NICE, which uid %u does not have, and RLIMIT_RTPRIO is %u",
-                                    scheduler_policy_name(s->policy), s->priority, identity->euid, priorities->realtime);
+                        scheduler_policy_name(s->policy), s->priority, identity->euid, priorities->realtime);
         default:
                 if (s->nice >= 0 || s->nice >= priorities->nice)
                         return NULL;
-                return arena_printf(q->arena, "a nice value of %d takes CAP_SYS_NICE, which uid %u does not have, and RLIMIT_NICE allows %d",
-                                    s->nice, identity->euid, priorities->nice);
+                return arena_printf(q->arena,
+                        "a nice value of %d takes CAP_SYS_NICE, which uid %u does not have, and RLIMIT_NICE allows %d", s->nice,
+                        identity->euid, priorities->nice);
         }
 }
 
@@ -47,7 +48,7 @@ static const char *class_unprivileged(const struct question *q, const struct obs
 
         (void)row, (void)item;
         if (!process || !identity || IOPRIO_PRIO_CLASS(process->io_priority) != IOPRIO_CLASS_RT || facts_capable(identity, CAP_SYS_NICE) ||
-            facts_capable(identity, CAP_SYS_ADMIN))
+                facts_capable(identity, CAP_SYS_ADMIN))
                 return NULL;
         return arena_printf(q->arena, "IOPRIO_CLASS_RT takes CAP_SYS_NICE, and uid %u does not have it", identity->euid);
 }
@@ -61,7 +62,7 @@ static const char *policies_unavailable(const struct question *q, const struct o
         if (numa->errnum == ENOSYS)
                 return "this kernel has no memory policies (CONFIG_NUMA)";
         return arena_printf(q->arena, "memory policies cannot be asked for here: %s; an outer container's seccomp filter may be why",
-                            strerror(numa->errnum));
+                strerror(numa->errnum));
 }
 
 static const char *mode_too_new(const struct question *q, const struct obstacle *row, enum item item) {
@@ -76,7 +77,7 @@ static const char *mode_too_new(const struct question *q, const struct obstacle 
         if (!admit_kernel_before(kernel, major, minor))
                 return NULL;
         return arena_printf(q->arena, "%s%s needs Linux %u.%u, found %s", memory_policy_name(policy->mode),
-                            policy->mode & MPOL_F_NUMA_BALANCING ? " with MPOL_F_NUMA_BALANCING" : "", major, minor, kernel->release);
+                policy->mode & MPOL_F_NUMA_BALANCING ? " with MPOL_F_NUMA_BALANCING" : "", major, minor, kernel->release);
 }
 
 static bool overlap(const struct plan_range *a, size_t n_a, const struct plan_range *b, size_t n_b) {
@@ -98,8 +99,8 @@ static const char *nodes_missing(const struct question *q, const struct obstacle
 
         (void)row, (void)item;
         if (!policy || policy->n_nodes == 0 || policy->mode & MPOL_F_RELATIVE_NODES || !numa || !numa->nodes ||
-            cpu_list_parse(q->arena, numa->nodes, UINT32_MAX, "", &nodes, &n, &ignored) < 0 ||
-            overlap(policy->nodes, policy->n_nodes, nodes, n))
+                cpu_list_parse(q->arena, numa->nodes, UINT32_MAX, "", &nodes, &n, &ignored) < 0 ||
+                overlap(policy->nodes, policy->n_nodes, nodes, n))
                 return NULL;
         return arena_printf(q->arena, "of this host's memory nodes (%s) linux.memoryPolicy.nodes names none", numa->nodes);
 }
@@ -124,29 +125,29 @@ static const char *rdt_lacks(const struct question *q, const struct obstacle *ro
         if (!facts->root)
                 return row->detail == RDT_MOUNT ? texts[RDT_MOUNT] : NULL;
         if ((row->detail == RDT_CACHE && rdt->l3_cache_schema && !facts->cache) ||
-            (row->detail == RDT_BANDWIDTH && rdt->mem_bw_schema && !facts->bandwidth) ||
-            (row->detail == RDT_MONITORING && rdt->monitor && !facts->monitoring) || (row->detail == RDT_RIGHT && !facts->writable))
+                (row->detail == RDT_BANDWIDTH && rdt->mem_bw_schema && !facts->bandwidth) ||
+                (row->detail == RDT_MONITORING && rdt->monitor && !facts->monitoring) || (row->detail == RDT_RIGHT && !facts->writable))
                 return texts[row->detail];
         return NULL;
 }
 
 static const struct obstacle rows[] = {
         { "scheduler.unprivileged", ITEM_BIT(ITEM_SCHEDULER), policy_unprivileged, 0,
-          "run as root of the host, raise RLIMIT_RTPRIO or RLIMIT_NICE, or take process.scheduler out of the bundle" },
+                "run as root of the host, raise RLIMIT_RTPRIO or RLIMIT_NICE, or take process.scheduler out of the bundle" },
         { "io_priority.unprivileged", ITEM_BIT(ITEM_IO_PRIORITY), class_unprivileged, 0,
-          "run as root of the host, or ask for IOPRIO_CLASS_BE" },
+                "run as root of the host, or ask for IOPRIO_CLASS_BE" },
         { "memory_policy.unavailable", ITEM_BIT(ITEM_MEMORY_POLICY), policies_unavailable, 0,
-          "take linux.memoryPolicy out of the bundle, or let the outer container call set_mempolicy" },
-        { "memory_policy.mode_missing", ITEM_BIT(ITEM_MEMORY_POLICY), mode_too_new, 0,
-          "install a newer kernel, or ask for another mode" },
+                "take linux.memoryPolicy out of the bundle, or let the outer container call set_mempolicy" },
+        { "memory_policy.mode_missing", ITEM_BIT(ITEM_MEMORY_POLICY), mode_too_new, 0, "install a newer kernel, or ask for another mode" },
         { "memory_policy.nodes_missing", ITEM_BIT(ITEM_MEMORY_POLICY), nodes_missing, 0,
-          "name at least one node of /sys/devices/system/node/has_memory" },
+                "name at least one node of /sys/devices/system/node/has_memory" },
         { "rdt.missing", ITEM_BIT(ITEM_RDT), rdt_lacks, RDT_MOUNT,
-          "mount it (mount -t resctrl resctrl /sys/fs/resctrl), or take linux.intelRdt out of the bundle" },
+                "mount it (mount -t resctrl resctrl /sys/fs/resctrl), or take linux.intelRdt out of the bundle" },
         { "rdt.cache_missing", ITEM_BIT(ITEM_RDT), rdt_lacks, RDT_CACHE, "boot with rdt=l3cat on a processor that has it" },
         { "rdt.bandwidth_missing", ITEM_BIT(ITEM_RDT), rdt_lacks, RDT_BANDWIDTH, "boot with rdt=mba on a processor that has it" },
         { "rdt.monitoring_missing", ITEM_BIT(ITEM_RDT), rdt_lacks, RDT_MONITORING, "boot with rdt=cmt on a processor that has it" },
-        { "rdt.unprivileged", ITEM_BIT(ITEM_RDT), rdt_lacks, RDT_RIGHT, "run as root of the host, or take linux.intelRdt out of the bundle" },
+        { "rdt.unprivileged", ITEM_BIT(ITEM_RDT), rdt_lacks, RDT_RIGHT,
+                "run as root of the host, or take linux.intelRdt out of the bundle" },
 };
 
 const struct obstacles admit_scheduling_obstacles = { rows, ELEMENTSOF(rows) };

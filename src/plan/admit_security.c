@@ -21,7 +21,10 @@ static const char *seccomp_missing(const struct question *q, const struct obstac
 static const char *action_missing(const struct question *q, const struct obstacle *row, enum item item) {
         const struct facts_features *features = q->facts->features;
         const struct plan_filter *filter = q->demand.plan ? q->demand.plan->filter : NULL;
-        const struct { bool asked; const char *name; } actions[] = {
+        const struct {
+                bool asked;
+                const char *name;
+        } actions[] = {
                 { !filter, "errno" },
                 { !filter, "kill_process" },
                 { filter && filter->listener_path, "user_notif" },
@@ -63,13 +66,19 @@ static const char *selinux_missing(const struct question *q, const struct obstac
         if (!plan || !q->facts->kernel || q->facts->kernel->selinux)
                 return NULL;
         return arena_printf(q->arena, "the label \"%s\" is asked for, and SELinux is not enabled",
-                            plan->process->selinux_label ? plan->process->selinux_label : plan->rootfs->mount_label);
+                plan->process->selinux_label ? plan->process->selinux_label : plan->rootfs->mount_label);
 }
 
 /* The first version in which a file system that the plan names itself can be id-mapped (FS_ALLOW_IDMAP); binds bring their own, which
  * only the mount tells. */
-static const struct { const char *type; unsigned major, minor; } idmap_since[] = {
-        { "ext4", 5, 12 }, { "tmpfs", 6, 3 }, { "vfat", 5, 12 }, { "xfs", 5, 12 },
+static const struct {
+        const char *type;
+        unsigned major, minor;
+} idmap_since[] = {
+        { "ext4", 5, 12 },
+        { "tmpfs", 6, 3 },
+        { "vfat", 5, 12 },
+        { "xfs", 5, 12 },
 };
 
 static const char *idmap_unsupported(const struct question *q, const struct obstacle *row, enum item item) {
@@ -85,7 +94,7 @@ static const char *idmap_unsupported(const struct question *q, const struct obst
                         if (streq(mount->type, idmap_since[k].type) &&
                                 admit_kernel_before(kernel, idmap_since[k].major, idmap_since[k].minor))
                                 return arena_printf(q->arena, "%s: an id-mapped %s needs Linux %u.%u, found %s", mount->field, mount->type,
-                                                    idmap_since[k].major, idmap_since[k].minor, kernel->release);
+                                        idmap_since[k].major, idmap_since[k].minor, kernel->release);
         }
         return NULL;
 }
@@ -119,16 +128,16 @@ static const struct obstacle rows[] = {
         { "seccomp.missing", ITEM_BIT(ITEM_SECCOMP), seccomp_missing, 0, "install a kernel with CONFIG_SECCOMP_FILTER" },
         { "seccomp.action_missing", ITEM_BIT(ITEM_SECCOMP), action_missing, 0, "install a newer kernel" },
         { "seccomp.flag_missing", ITEM_BIT(ITEM_SECCOMP), flag_missing, 0,
-          "install a newer kernel, or take the flag out of linux.seccomp.flags" },
+                "install a newer kernel, or take the flag out of linux.seccomp.flags" },
         { "apparmor.missing", ITEM_BIT(ITEM_APPARMOR), apparmor_missing, 0,
-          "boot with AppArmor (lsm=…,apparmor), or take the profile out of the bundle" },
+                "boot with AppArmor (lsm=…,apparmor), or take the profile out of the bundle" },
         { "selinux.missing", ITEM_BIT(ITEM_SELINUX), selinux_missing, 0, "boot with SELinux, or take the label out of the bundle" },
         { "mount.idmap_unsupported", ITEM_BIT(ITEM_IDMAPPED_MOUNTS), idmap_unsupported, 0,
-          "install a newer kernel, or mount it without a map" },
+                "install a newer kernel, or mount it without a map" },
         { "mount.idmap_unprivileged", ITEM_BIT(ITEM_IDMAPPED_MOUNTS), idmap_unprivileged, 0,
-          "run as root of the host, or mount it without a map" },
+                "run as root of the host, or mount it without a map" },
         { "policy.untrusted", ITEM_BIT(ITEM_HOST_POLICY), policy_untrusted, 0,
-          "chown root:root and chmod go-w the file and its directory" },
+                "chown root:root and chmod go-w the file and its directory" },
 };
 
 const struct obstacles admit_security_obstacles = { rows, ELEMENTSOF(rows) };

@@ -72,7 +72,7 @@ const char *capability_name(unsigned number) {
 
 /* One set by name. config.md: "Any value which cannot be mapped to a relevant kernel interface […] MUST be logged as a warning". */
 static uint64_t set(struct arena *arena, const char *const *names, size_t n, unsigned last, const char *field, const char *which,
-                    struct warnings *warnings) {
+        struct warnings *warnings) {
         uint64_t bits = 0;
 
         for (size_t i = 0; i < n; i++) {
@@ -80,7 +80,7 @@ static uint64_t set(struct arena *arena, const char *const *names, size_t n, uns
 
                 if (number < 0)
                         warn(arena, warnings, "%s.capabilities.%s: \"%s\" is no capability that this runtime knows", field, which,
-                             names[i]);
+                                names[i]);
                 else if ((unsigned)number > last)
                         warn(arena, warnings, "%s.capabilities.%s: this kernel does not have %s", field, which, names[i]);
                 else
@@ -89,12 +89,14 @@ static uint64_t set(struct arena *arena, const char *const *names, size_t n, uns
         return bits;
 }
 
-struct reason { const char *of_one, *of_several; };
+struct reason {
+        const char *of_one, *of_several;
+};
 
 /* Takes out of *BITS what is not in ALLOWED, and says so by name: in one line, because buildah asks for its whole set as ambient and for
  * none as inheritable in every container. */
 static void restrict_to(struct arena *arena, uint64_t *bits, uint64_t allowed, const char *field, const char *which, struct reason why,
-                        struct warnings *warnings) {
+        struct warnings *warnings) {
         uint64_t out = *bits & ~allowed;
         const char *names = NULL;
 
@@ -105,11 +107,11 @@ static void restrict_to(struct arena *arena, uint64_t *bits, uint64_t allowed, c
                 if (out >> number & 1)
                         names = arena_printf(arena, "%s%s%s", names ?: "", names ? ", " : "", capability_name(number) ?: "a capability");
         warn(arena, warnings, "%s.capabilities.%s: %s cannot be given, because %s", field, which, names,
-             out & (out - 1) ? why.of_several : why.of_one);
+                out & (out - 1) ? why.of_several : why.of_one);
 }
 
-struct plan_capabilities *capabilities_compile(struct arena *arena, const struct oci_capabilities *asked, unsigned last, const char *field,
-                                               struct warnings *warnings) {
+struct plan_capabilities *capabilities_compile(
+        struct arena *arena, const struct oci_capabilities *asked, unsigned last, const char *field, struct warnings *warnings) {
         struct plan_capabilities *sets = arena_new(arena, struct plan_capabilities);
 
         if (!asked)
@@ -122,11 +124,11 @@ struct plan_capabilities *capabilities_compile(struct arena *arena, const struct
 
         /* capset(2) and prctl(PR_CAP_AMBIENT_RAISE) answer EPERM to these; capabilities(7). */
         restrict_to(arena, &sets->effective, sets->permitted, field, "effective",
-                    (struct reason){ "it is not permitted", "they are not permitted" }, warnings);
+                (struct reason){ "it is not permitted", "they are not permitted" }, warnings);
         restrict_to(arena, &sets->inheritable, sets->bounding, field, "inheritable",
-                    (struct reason){ "it is not in the bounding set", "they are not in the bounding set" }, warnings);
+                (struct reason){ "it is not in the bounding set", "they are not in the bounding set" }, warnings);
         restrict_to(arena, &sets->ambient, sets->permitted & sets->inheritable, field, "ambient",
-                    (struct reason){ "it is not permitted and inheritable", "they are not permitted and inheritable" }, warnings);
+                (struct reason){ "it is not permitted and inheritable", "they are not permitted and inheritable" }, warnings);
         return sets;
 }
 

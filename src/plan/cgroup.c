@@ -62,7 +62,7 @@ static int compile_path(struct compilation *c, const char *asked, const char **r
 static int compile_devices(struct compilation *c, const struct oci_linux_resources *resources, struct plan_cgroup *cgroup) {
         bool asked = resources && resources->n_devices, without = cgroup->manager == PLAN_CGROUP_MANAGER_DISABLED, useless;
         int r = device_rules_compile(c->arena, asked ? resources->devices : NULL, asked ? resources->n_devices : 0, c->plan->devices,
-                                     c->plan->n_devices, "linux.resources", cgroup, c->err);
+                c->plan->n_devices, "linux.resources", cgroup, c->err);
 
         useless = device_rules_useless(c->facts->identity, c->plan);
         if (r < 0 || (!without && !useless))
@@ -108,8 +108,9 @@ static int leave_out(struct compilation *c, struct plan_cgroup *cgroup) {
         if (limit)
                 return INVALID(c->err, limit->field, "limits need a cgroup, and --cgroup-manager disabled makes none");
         if (!namespace_made(c->plan, CLONE_NEWPID))
-                warn(c->arena, &c->warnings, "linux.namespaces: with neither a pid namespace nor a cgroup of the container's own, nobody can "
-                                             "tell its processes: those that leave its first one outlive it");
+                warn(c->arena, &c->warnings,
+                        "linux.namespaces: with neither a pid namespace nor a cgroup of the container's own, nobody can "
+                        "tell its processes: those that leave its first one outlive it");
         *cgroup = (struct plan_cgroup){ .manager = PLAN_CGROUP_MANAGER_DISABLED };
         return 0;
 }
@@ -141,8 +142,8 @@ int cgroup_compile(struct compilation *c) {
         c->plan->cgroup = cgroup;
         cgroup->manager = c->request->manager;
         if (cgroup->manager == PLAN_CGROUP_MANAGER_SYSTEMD)
-                return UNSUPPORTED(c->err, "linux.cgroupsPath",
-                                   "the systemd cgroup manager is not supported yet; use --cgroup-manager cgroupfs");
+                return UNSUPPORTED(
+                        c->err, "linux.cgroupsPath", "the systemd cgroup manager is not supported yet; use --cgroup-manager cgroupfs");
         if ((r = cgroup_resources(c->arena, linux->resources, "linux.resources", cgroup, &c->warnings, c->err)) < 0)
                 return r;
         if (cgroup->manager != PLAN_CGROUP_MANAGER_DISABLED) {

@@ -2,11 +2,13 @@
 #include "plan/cgroup_resources.h"
 
 /* What a new cgroup says anyway, whether or not its controller is there: cgroup-v2.rst, "default" of each file. */
+/* clang-format off */
 static const struct { const char *file, *value; } defaults[] = {
         { "cpu.max", "max" },         { "cpu.max.burst", "0" },     { "cpu.idle", "0" },          { "memory.max", "max" },
         { "memory.high", "max" },     { "memory.low", "0" },        { "memory.min", "0" },        { "memory.swap.max", "max" },
         { "memory.swap.high", "max" }, { "memory.zswap.max", "max" }, { "memory.oom.group", "0" }, { "pids.max", "max" },
 };
+/* clang-format on */
 
 bool cgroup_write_is_nothing(const struct plan_cgroup_write *write) {
         size_t length = strcspn(write->value, " "); /* of cpu.max: "max 100000" limits no more than "max" */

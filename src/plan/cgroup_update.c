@@ -52,7 +52,7 @@ static struct oci_memory *complete_memory(struct arena *arena, const struct oci_
 
         *memory = *asked;
         if (old && asked->has & OCI_MEMORY_HAS_SWAP && asked->swap > 0 && !(asked->has & OCI_MEMORY_HAS_LIMIT && asked->limit) &&
-            read_limit(arena, old, strlen(old), &memory->limit))
+                read_limit(arena, old, strlen(old), &memory->limit))
                 memory->has |= OCI_MEMORY_HAS_LIMIT;
         if (!(asked->has & OCI_MEMORY_HAS_CHECK_BEFORE_UPDATE) && kept->check_memory) {
                 memory->check_before_update = true;
@@ -65,13 +65,13 @@ static struct oci_memory *complete_memory(struct arena *arena, const struct oci_
 
 static bool is_same_rule(const struct plan_device_rule *a, const struct plan_device_rule *b) {
         return a->allow == b->allow && a->type == b->type && a->access == b->access && a->has == b->has && a->major == b->major &&
-               a->minor == b->minor;
+                a->minor == b->minor;
 }
 
 /* The rules that are asked for take the place of all that there are. UPDATE says nothing of devices when they are the same: engines send
  * what the container was made with whatever they change. */
 static int compile_devices(struct arena *arena, const struct oci_linux_resources *resources, const struct plan_plan *plan,
-                           const struct facts_identity *identity, struct plan_cgroup *update, struct error *err) {
+        const struct facts_identity *identity, struct plan_cgroup *update, struct error *err) {
         const struct plan_cgroup *kept = plan->cgroup;
         struct plan_cgroup asked = { 0 };
         bool same;
@@ -155,7 +155,7 @@ static struct plan_cgroup *merge(struct arena *arena, const struct plan_cgroup *
 }
 
 int cgroup_update_compile(struct arena *arena, const struct oci_linux_resources *resources, const struct plan_plan *plan,
-                          const struct facts_identity *identity, struct plan_cgroup **ret_update, struct plan_cgroup **ret_kept, struct error *err) {
+        const struct facts_identity *identity, struct plan_cgroup **ret_update, struct plan_cgroup **ret_kept, struct error *err) {
         struct plan_cgroup *update = arena_new(arena, struct plan_cgroup);
         struct oci_linux_resources complete = *resources;
         int r;
@@ -167,7 +167,7 @@ int cgroup_update_compile(struct arena *arena, const struct oci_linux_resources 
         if (resources->memory)
                 complete.memory = complete_memory(arena, resources->memory, plan->cgroup);
         if ((r = compile_resources(arena, &complete, field, update, err)) < 0 ||
-            (r = compile_devices(arena, resources, plan, identity, update, err)) < 0)
+                (r = compile_devices(arena, resources, plan, identity, update, err)) < 0)
                 return r;
         update->accounting = NULL; /* settled when the container was made */
         update->n_accounting = 0;

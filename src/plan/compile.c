@@ -26,7 +26,7 @@ unsigned compile_needs(const struct request *request) {
         const struct oci_linux *linux = request->config->linux;
 
         return FACTS_KERNEL | FACTS_IDENTITY | (request->manager == PLAN_CGROUP_MANAGER_DISABLED ? 0 : FACTS_CGROUP) |
-               (linux && linux->intel_rdt ? FACTS_RDT : 0);
+                (linux && linux->intel_rdt ? FACTS_RDT : 0);
 }
 
 const char *compile_joined_userns(const struct oci_config *config) {
@@ -83,8 +83,7 @@ static int refuse_sage(struct compilation *c) {
         if (!c->plan->sage)
                 return 0;
         return UNSUPPORTED(c->err, c->sage_field,
-                           "what the sage.* annotations and policies ask for is right, but not supported yet (request %s)",
-                           c->plan->sage_fingerprint);
+                "what the sage.* annotations and policies ask for is right, but not supported yet (request %s)", c->plan->sage_fingerprint);
 }
 
 static int rarities_if_any(struct compilation *c) {
@@ -140,8 +139,8 @@ static int (*const parts[])(struct compilation *) = {
         finish,
 };
 
-int compile(struct arena *arena, const struct request *request, const struct facts_facts *facts, struct plan_plan **ret,
-            struct error *err) {
+int compile(
+        struct arena *arena, const struct request *request, const struct facts_facts *facts, struct plan_plan **ret, struct error *err) {
         struct plan_plan *plan = arena_new(arena, struct plan_plan);
         struct compilation c = { .arena = arena, .request = request, .facts = facts, .err = err, .plan = plan };
 

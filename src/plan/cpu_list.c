@@ -22,8 +22,8 @@ static bool read_range(const char **at, uint64_t *ret_first, uint64_t *ret_last)
         return read_number(at, ret_last);
 }
 
-int cpu_list_parse(struct arena *arena, const char *text, uint32_t max, const char *field, struct plan_range **ret, size_t *ret_n,
-                   struct error *err) {
+int cpu_list_parse(
+        struct arena *arena, const char *text, uint32_t max, const char *field, struct plan_range **ret, size_t *ret_n, struct error *err) {
         struct plan_range *ranges;
         size_t n = 0, room = 1;
 

@@ -7,10 +7,10 @@
 
 #define STRICT_NAMESPACES (CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWCGROUP)
 
-#define STRICT_ITEMS                                                                                                              \
-        (ITEM_BIT(ITEM_KERNEL) | ITEM_BIT(ITEM_NAMESPACES) | ITEM_BIT(ITEM_USER_NAMESPACE) | ITEM_BIT(ITEM_IDENTITY) |            \
-         ITEM_BIT(ITEM_PROC) | ITEM_BIT(ITEM_SECCOMP) | ITEM_BIT(ITEM_HOST_POLICY) | ITEM_BIT(ITEM_CGROUP) | ITEM_BIT(ITEM_CPU) | \
-         ITEM_BIT(ITEM_MEMORY) | ITEM_BIT(ITEM_PROCESS_COUNT) | ITEM_BIT(ITEM_DISK))
+#define STRICT_ITEMS \
+        (ITEM_BIT(ITEM_KERNEL) | ITEM_BIT(ITEM_NAMESPACES) | ITEM_BIT(ITEM_USER_NAMESPACE) | ITEM_BIT(ITEM_IDENTITY) | \
+                ITEM_BIT(ITEM_PROC) | ITEM_BIT(ITEM_SECCOMP) | ITEM_BIT(ITEM_HOST_POLICY) | ITEM_BIT(ITEM_CGROUP) | ITEM_BIT(ITEM_CPU) | \
+                ITEM_BIT(ITEM_MEMORY) | ITEM_BIT(ITEM_PROCESS_COUNT) | ITEM_BIT(ITEM_DISK))
 
 static const struct {
         const char *name;
@@ -101,9 +101,9 @@ static uint64_t process_items(const struct plan_plan *plan) {
 
         /* "unconfined" is what a process is where there is no AppArmor. */
         return if_bit(named(profile) && !streq(profile, "unconfined"), ITEM_APPARMOR) |
-               if_bit(named(plan->process->selinux_label) || named(plan->rootfs->mount_label), ITEM_SELINUX) |
-               if_bit(plan->process->scheduler, ITEM_SCHEDULER) |
-               if_bit(plan->process->has & PLAN_PROCESS_HAS_IO_PRIORITY, ITEM_IO_PRIORITY);
+                if_bit(named(plan->process->selinux_label) || named(plan->rootfs->mount_label), ITEM_SELINUX) |
+                if_bit(plan->process->scheduler, ITEM_SCHEDULER) |
+                if_bit(plan->process->has & PLAN_PROCESS_HAS_IO_PRIORITY, ITEM_IO_PRIORITY);
 }
 
 struct demand demand_of(const struct plan_plan *plan) {
@@ -118,7 +118,6 @@ struct demand demand_of(const struct plan_plan *plan) {
         demand.items |= if_bit(demand.namespaces || plan->namespaces->n_join, ITEM_NAMESPACES);
         demand.items |= if_bit(userns, ITEM_USER_NAMESPACE);
         demand.items |= if_bit(userns && (plan->ids->n_uid_map || plan->ids->n_gid_map), ITEM_ID_MAP);
-        demand.items |= if_bit(plan->filter, ITEM_SECCOMP) | if_bit(plan->memory_policy, ITEM_MEMORY_POLICY) |
-                        if_bit(plan->rdt, ITEM_RDT);
+        demand.items |= if_bit(plan->filter, ITEM_SECCOMP) | if_bit(plan->memory_policy, ITEM_MEMORY_POLICY) | if_bit(plan->rdt, ITEM_RDT);
         return demand;
 }

@@ -30,14 +30,14 @@ static const uint32_t types[] = {
 };
 
 static int compile_number(struct compilation *c, const struct oci_device *asked, const char *field, const char *member, uint64_t bit,
-                          int64_t value, int64_t largest, uint32_t *ret) {
+        int64_t value, int64_t largest, uint32_t *ret) {
         if (asked->type == OCI_DEVICE_TYPE_P)
                 return 0;
         if (!(asked->has & bit))
                 return INVALID(c->err, FIELD(c->arena, "%s.%s", field, member), "required, unless type is \"p\"");
         if (value < 0 || value > largest)
                 return INVALID(c->err, FIELD(c->arena, "%s.%s", field, member), "expected 0 to %lld, found %lld", (long long)largest,
-                               (long long)value);
+                        (long long)value);
         *ret = (uint32_t)value;
         return 0;
 }
@@ -68,7 +68,7 @@ static int compile_device(struct compilation *c, const struct oci_device *asked,
         if ((r = compile_path(c, asked->path, field, &device->path)) < 0)
                 return r;
         if ((r = compile_number(c, asked, field, "major", OCI_DEVICE_HAS_MAJOR, asked->major, LARGEST_MAJOR, &device->major)) < 0 ||
-            (r = compile_number(c, asked, field, "minor", OCI_DEVICE_HAS_MINOR, asked->minor, LARGEST_MINOR, &device->minor)) < 0)
+                (r = compile_number(c, asked, field, "minor", OCI_DEVICE_HAS_MINOR, asked->minor, LARGEST_MINOR, &device->minor)) < 0)
                 return r;
         if (asked->has & OCI_DEVICE_HAS_FILE_MODE) {
                 /* docker and podman leave the host node's type bits in. */
@@ -76,7 +76,7 @@ static int compile_device(struct compilation *c, const struct oci_device *asked,
 
                 if (mode > 07777)
                         return INVALID(c->err, FIELD(c->arena, "%s.fileMode", field), "expected a file mode in decimal, found %u",
-                                       asked->file_mode);
+                                asked->file_mode);
                 device->mode = mode;
         }
         if (asked->uid == UINT32_MAX || asked->gid == UINT32_MAX)
@@ -109,7 +109,7 @@ static int drop_duplicates(struct compilation *c, struct plan_device *devices, s
                         continue;
                 if (!same_node(sorted[i], sorted[i - 1]))
                         return INVALID(c->err, FIELD(c->arena, "%s.path", sorted[i]->field), "%s is another device in %s", sorted[i]->path,
-                                       sorted[i - 1]->field);
+                                sorted[i - 1]->field);
                 /* The earlier goes; the later one is what the next comparison looks at. */
                 sorted[i - 1]->path = NULL;
         }

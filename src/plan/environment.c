@@ -28,7 +28,7 @@ static int parse(struct arena *arena, const char *const *env, size_t n, const ch
                         return INVALID(err, FIELD(arena, "%s.env[%zu]", field, i), "expected NAME=VALUE");
                 if (strlen(equals) + (size_t)(equals - env[i]) >= LONGEST)
                         return fail(err, CODE_CONFIG_INVALID, E2BIG, FIELD(arena, "%s.env[%zu]", field, i),
-                                    "one variable may have at most %u bytes (execve(2), MAX_ARG_STRLEN)", LONGEST - 1);
+                                "one variable may have at most %u bytes (execve(2), MAX_ARG_STRLEN)", LONGEST - 1);
                 variables[i] = (struct variable){ env[i], (uint32_t)(equals - env[i]), (uint32_t)i };
         }
         return 0;
@@ -44,7 +44,7 @@ static bool home_is_empty(const struct variable *variable) {
 }
 
 int environment_compile(struct arena *arena, const char *const *env, size_t n, const char *field, const char ***ret, size_t *ret_n,
-                        bool *ret_home, struct error *err) {
+        bool *ret_home, struct error *err) {
         struct variable *variables = arena_array(arena, struct variable, n);
         const char **kept = arena_array(arena, const char *, n + 1);
         bool home = false;

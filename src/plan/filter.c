@@ -56,7 +56,7 @@ static int check_rule(const struct oci_seccomp *rules, size_t i, struct error *e
                 if (is_needed_for_the_hand_over(rule->names[j])) {
                         snprintf(where, sizeof where, "linux.seccomp.syscalls[%zu].names[%zu]", i, j);
                         return fail(err, CODE_CONFIG_INVALID, EINVAL, where,
-                                    "SCMP_ACT_NOTIFY cannot be used for %s: the listener is handed over with it", rule->names[j]);
+                                "SCMP_ACT_NOTIFY cannot be used for %s: the listener is handed over with it", rule->names[j]);
                 }
         return 0;
 }
@@ -67,7 +67,7 @@ static int check(const struct oci_seccomp *rules, struct error *err) {
                         err, CODE_CONFIG_INVALID, EINVAL, "linux.seccomp.defaultAction", "SCMP_ACT_NOTIFY cannot be the default action");
         if (rules->has & OCI_SECCOMP_HAS_DEFAULT_ERRNO_RET && !takes_errno(rules->default_action))
                 return fail(err, CODE_CONFIG_INVALID, EINVAL, "linux.seccomp.defaultErrnoRet",
-                            "only SCMP_ACT_ERRNO and SCMP_ACT_TRACE take an errno");
+                        "only SCMP_ACT_ERRNO and SCMP_ACT_TRACE take an errno");
         if (rules->listener_metadata && !rules->listener_path)
                 return fail(err, CODE_CONFIG_INVALID, EINVAL, "linux.seccomp.listenerMetadata", "needs a listenerPath");
         if (filter_notifies(rules) && !rules->listener_path)
@@ -120,7 +120,7 @@ int filter_flags(const struct oci_seccomp *rules, uint64_t *ret, struct error *e
 
 /* Loads half an argument, masks it if need be and compares. */
 static filter_label compare_half(struct filter_code *code, unsigned argument, bool high, uint16_t operation, uint32_t mask, uint32_t value,
-                                 filter_label yes, filter_label no) {
+        filter_label yes, filter_label no) {
         filter_emit_branch(code, operation, value, yes, no);
         if (mask != UINT32_MAX)
                 filter_emit(code, BPF_ALU | BPF_AND | BPF_K, mask);
@@ -227,8 +227,8 @@ static size_t select_arches(const struct oci_seccomp *rules, enum filter_machine
         return n;
 }
 
-int filter_build_for(struct arena *arena, const struct oci_seccomp *rules, enum filter_machine machine, struct filter_program *ret,
-                     struct error *err) {
+int filter_build_for(
+        struct arena *arena, const struct oci_seccomp *rules, enum filter_machine machine, struct filter_program *ret, struct error *err) {
         const struct filter_arch *arches[4];
         const struct syscall_row **calls;
         filter_label starts[ELEMENTSOF(arches)], next;

@@ -31,7 +31,7 @@ static int read_ranges(struct arena *arena, const char **at, struct oci_id_mappi
                 struct oci_id_mapping *range = &ranges[n++];
 
                 if (read_number(at, '-', &range->container_id) < 0 || read_number(at, '-', &range->host_id) < 0 ||
-                    read_number(at, '\0', &range->size) < 0)
+                        read_number(at, '\0', &range->size) < 0)
                         return -EINVAL;
         } while (**at == '#' && (*at)++);
         *ret = ranges;
@@ -42,7 +42,7 @@ static int read_ranges(struct arena *arena, const char **at, struct oci_id_mappi
 /* crun.1, "@": TO is an id of the container. Ids that follow each other there need not do so on the host, so that a range may become
  * several; of more than the kernel takes, ids_compile_map() is shown one too many. Without a user namespace the ids are the host's. */
 static int from_container(struct compilation *c, const struct plan_id_range *map, size_t n_map, const char *field,
-                          struct oci_id_mapping **ranges, size_t *n_ranges) {
+        struct oci_id_mapping **ranges, size_t *n_ranges) {
         struct oci_id_mapping *all = arena_array(c->arena, struct oci_id_mapping, IDS_MOST_RANGES + 1);
         size_t n = 0;
 
@@ -57,7 +57,9 @@ static int from_container(struct compilation *c, const struct plan_id_range *map
                         if (!in)
                                 return INVALID(c->err, field, "%u is no id of the container: its map does not have it", rest.host_id);
                         if (n <= IDS_MOST_RANGES)
-                                all[n++] = (struct oci_id_mapping){ .container_id = rest.container_id, .host_id = in->outside + skipped, .size = size };
+                                all[n++] = (struct oci_id_mapping){
+                                        .container_id = rest.container_id, .host_id = in->outside + skipped, .size = size
+                                };
                         rest.container_id += size;
                         rest.host_id += size;
                         rest.size -= size;
@@ -86,9 +88,10 @@ static int compile_text(struct compilation *c, const char *text, const char *fie
                         text++;
                 if (!text || *ret || read_ranges(c->arena, &text, &ranges, ret_n) < 0 || (*text && *text != ';'))
                         return INVALID(c->err, field, "expected idmap=uids=FROM-TO-SIZE#…;gids=FROM-TO-SIZE#…, or @FROM-TO-SIZE#…");
-                if ((relative && (r = from_container(c, uids ? ids->uid_map : ids->gid_map, uids ? ids->n_uid_map : ids->n_gid_map, which,
-                                                     &ranges, ret_n)) < 0) ||
-                    (r = ids_compile_map(c->arena, ranges, *ret_n, which, ret, c->err)) < 0)
+                if ((relative &&
+                            (r = from_container(c, uids ? ids->uid_map : ids->gid_map, uids ? ids->n_uid_map : ids->n_gid_map, which,
+                                     &ranges, ret_n)) < 0) ||
+                        (r = ids_compile_map(c->arena, ranges, *ret_n, which, ret, c->err)) < 0)
                         return r;
                 text += *text == ';';
         }
@@ -100,11 +103,11 @@ static int compile_members(struct compilation *c, const struct oci_mount *asked,
 
         if (!asked->n_uid_mappings || !asked->n_gid_mappings)
                 return INVALID(c->err, FIELD(c->arena, "%s.%s", field, asked->n_uid_mappings ? "gidMappings" : "uidMappings"),
-                               "expected both uidMappings and gidMappings");
+                        "expected both uidMappings and gidMappings");
         if ((r = ids_compile_map(c->arena, asked->uid_mappings, asked->n_uid_mappings, FIELD(c->arena, "%s.uidMappings", field),
-                                 &map->uid_map, c->err)) < 0 ||
-            (r = ids_compile_map(c->arena, asked->gid_mappings, asked->n_gid_mappings, FIELD(c->arena, "%s.gidMappings", field),
-                                 &map->gid_map, c->err)) < 0)
+                     &map->uid_map, c->err)) < 0 ||
+                (r = ids_compile_map(c->arena, asked->gid_mappings, asked->n_gid_mappings, FIELD(c->arena, "%s.gidMappings", field),
+                         &map->gid_map, c->err)) < 0)
                 return r;
         map->n_uid_map = asked->n_uid_mappings;
         map->n_gid_map = asked->n_gid_mappings;
@@ -128,7 +131,7 @@ int idmap_compile(struct compilation *c, const struct oci_mount *asked, const ch
                 return r;
         if ((!map->uid_map && !c->plan->ids->n_uid_map) || (!map->gid_map && !c->plan->ids->n_gid_map))
                 return INVALID(c->err, FIELD(c->arena, "%s.options", field),
-                               "idmap needs uidMappings and gidMappings, the mount's own or the container's in linux");
+                        "idmap needs uidMappings and gidMappings, the mount's own or the container's in linux");
         mount->idmap = map;
         return 0;
 }

@@ -54,7 +54,7 @@ static int check_overlap(struct span *spans, size_t n, const char *field, const 
 }
 
 int ids_compile_map(struct arena *arena, const struct oci_id_mapping *asked, size_t n, const char *field, struct plan_id_range **ret,
-                    struct error *err) {
+        struct error *err) {
         struct plan_id_range *map;
         struct span *inside, *outside;
         size_t bytes = 0;
@@ -72,7 +72,7 @@ int ids_compile_map(struct arena *arena, const struct oci_id_mapping *asked, siz
                 /* 4294967295 is no id, so a range may not reach it. */
                 if (a->size == 0 || a->size > UINT32_MAX - a->container_id || a->size > UINT32_MAX - a->host_id)
                         return INVALID(err, FIELD(arena, "%s[%zu].size", field, i), "expected 1 to %u, found %u",
-                                       UINT32_MAX - (a->container_id > a->host_id ? a->container_id : a->host_id), a->size);
+                                UINT32_MAX - (a->container_id > a->host_id ? a->container_id : a->host_id), a->size);
                 map[i] = (struct plan_id_range){ .inside = a->container_id, .outside = a->host_id, .count = a->size };
                 inside[i] = (struct span){ a->container_id, a->size };
                 outside[i] = (struct span){ a->host_id, a->size };
@@ -80,8 +80,7 @@ int ids_compile_map(struct arena *arena, const struct oci_id_mapping *asked, siz
         }
         if (bytes >= PAGE)
                 return INVALID(err, field, "the map takes %zu bytes, and the kernel reads less than %u", bytes, PAGE);
-        if ((r = check_overlap(inside, n, field, "containerID", err)) < 0 ||
-            (r = check_overlap(outside, n, field, "hostID", err)) < 0)
+        if ((r = check_overlap(inside, n, field, "containerID", err)) < 0 || (r = check_overlap(outside, n, field, "hostID", err)) < 0)
                 return r;
         *ret = map;
         return 0;
@@ -125,11 +124,12 @@ static bool holds_range(const struct plan_id_range *map, size_t n, const struct 
 /* containerd and CRI-O give a path and the maps that it has as well. Ranges of other order or, in the kernel, of other extent are the same map
  * only by chance, so it must be the very ranges, as runc has it. */
 static int check_same(struct compilation *c, const struct oci_id_mapping *asked, size_t n_asked, const struct plan_id_range *map, size_t n,
-                      const char *field) {
+        const char *field) {
         for (size_t i = 0; i < n_asked; i++)
                 if (!holds_range(map, n, &asked[i]))
-                        return INVALID(c->err, field, "differs from the map of the user namespace to join, %s: leave it out, or give the same",
-                                       c->facts->joined->path);
+                        return INVALID(c->err, field,
+                                "differs from the map of the user namespace to join, %s: leave it out, or give the same",
+                                c->facts->joined->path);
         if (n_asked && n_asked != n)
                 return INVALID(c->err, field, "the map of the user namespace to join, %s, has %zu ranges", c->facts->joined->path, n);
         return 0;
@@ -163,7 +163,7 @@ int ids_compile(struct compilation *c) {
         if (!namespace_own(c->plan, CLONE_NEWUSER)) {
                 if (linux->n_uid_mappings || linux->n_gid_mappings)
                         return INVALID(c->err, linux->n_uid_mappings ? "linux.uidMappings" : "linux.gidMappings",
-                                       "id maps need a \"user\" namespace in linux.namespaces");
+                                "id maps need a \"user\" namespace in linux.namespaces");
                 return 0;
         }
         if (!namespace_made(c->plan, CLONE_NEWUSER) && c->facts->joined)
@@ -176,7 +176,7 @@ int ids_compile(struct compilation *c) {
         if (!linux->n_gid_mappings)
                 return INVALID(c->err, "linux.gidMappings", "expected at least one range for the user namespace");
         if ((r = ids_compile_map(c->arena, linux->uid_mappings, linux->n_uid_mappings, "linux.uidMappings", &ids->uid_map, c->err)) < 0 ||
-            (r = ids_compile_map(c->arena, linux->gid_mappings, linux->n_gid_mappings, "linux.gidMappings", &ids->gid_map, c->err)) < 0)
+                (r = ids_compile_map(c->arena, linux->gid_mappings, linux->n_gid_mappings, "linux.gidMappings", &ids->gid_map, c->err)) < 0)
                 return r;
         ids->n_uid_map = linux->n_uid_mappings;
         ids->n_gid_map = linux->n_gid_mappings;
@@ -194,7 +194,7 @@ int ids_check_process(struct arena *arena, const struct plan_ids *ids, const cha
                 return INVALID(err, FIELD(arena, "%s.user.gid", field), "%u is not in linux.gidMappings", p->gid);
         for (size_t i = 0; i < p->n_groups; i++)
                 if (!ids_map_inside(ids->gid_map, ids->n_gid_map, p->groups[i]))
-                        return INVALID(err, FIELD(arena, "%s.user.additionalGids[%zu]", field, i), "%u is not in linux.gidMappings",
-                                       p->groups[i]);
+                        return INVALID(
+                                err, FIELD(arena, "%s.user.additionalGids[%zu]", field, i), "%u is not in linux.gidMappings", p->groups[i]);
         return 0;
 }

@@ -17,8 +17,8 @@ static bool is_root(const char *path) {
 static int check(struct compilation *c, const char *field, const char *const *paths, size_t n) {
         for (size_t i = 0; i < n; i++)
                 if (paths[i][0] != '/' || is_root(paths[i]))
-                        return INVALID(c->err, FIELD(c->arena, "%s[%zu]", field, i), "expected an absolute path below /, found \"%s\"",
-                                       paths[i]);
+                        return INVALID(
+                                c->err, FIELD(c->arena, "%s[%zu]", field, i), "expected an absolute path below /, found \"%s\"", paths[i]);
         return 0;
 }
 
@@ -27,7 +27,7 @@ int masks_compile(struct compilation *c) {
         int r;
 
         if ((r = check(c, "linux.maskedPaths", linux->masked_paths, linux->n_masked_paths)) < 0 ||
-            (r = check(c, "linux.readonlyPaths", linux->readonly_paths, linux->n_readonly_paths)) < 0)
+                (r = check(c, "linux.readonlyPaths", linux->readonly_paths, linux->n_readonly_paths)) < 0)
                 return r;
         c->plan->masked_paths = linux->masked_paths;
         c->plan->n_masked_paths = linux->n_masked_paths;

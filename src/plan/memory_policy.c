@@ -13,8 +13,8 @@ enum nodes { NO_NODES, SOME_NODES, ANY_NODES };
 static const struct mode {
         uint32_t number;
         enum nodes nodes;
-        bool balancing;         /* MPOL_F_NUMA_BALANCING */
-        unsigned major, minor;  /* the first kernel; 0: all */
+        bool balancing;        /* MPOL_F_NUMA_BALANCING */
+        unsigned major, minor; /* the first kernel; 0: all */
 } modes[] = {
         [OCI_MEMORY_POLICY_MODE_MPOL_DEFAULT] = { MPOL_DEFAULT, NO_NODES, false, 0, 0 },
         [OCI_MEMORY_POLICY_MODE_MPOL_BIND] = { MPOL_BIND, SOME_NODES, true, 0, 0 },
@@ -105,9 +105,9 @@ int memory_policy_compile(struct compilation *c) {
         mode = &modes[asked->mode];
         policy = arena_new(c->arena, struct plan_memory_policy);
         if ((r = compile_flags(c, asked, &given)) < 0 ||
-            (r = cpu_list_parse(c->arena, asked->nodes, MEMORY_NODE_MAX, "linux.memoryPolicy.nodes", &policy->nodes, &policy->n_nodes,
-                                c->err)) < 0 ||
-            (r = check_nodes(c, mode, name, policy->n_nodes)) < 0 || (r = check_flags(c, mode, name, policy->n_nodes, given)) < 0)
+                (r = cpu_list_parse(c->arena, asked->nodes, MEMORY_NODE_MAX, "linux.memoryPolicy.nodes", &policy->nodes, &policy->n_nodes,
+                         c->err)) < 0 ||
+                (r = check_nodes(c, mode, name, policy->n_nodes)) < 0 || (r = check_flags(c, mode, name, policy->n_nodes, given)) < 0)
                 return r;
         policy->mode = mode->number | given;
         c->plan->memory_policy = policy;

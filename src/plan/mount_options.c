@@ -5,12 +5,12 @@
 #include <sys/mount.h>
 
 enum kind {
-        NOTHING,     /* "defaults" */
-        FLAG,        /* one mount: MS_* for a new one, MOUNT_ATTR_* for a bind */
-        SUPERBLOCK,  /* a file system: MS_* only */
-        RECURSIVE,   /* MOUNT_ATTR_* for the mount and all below it */
+        NOTHING,    /* "defaults" */
+        FLAG,       /* one mount: MS_* for a new one, MOUNT_ATTR_* for a bind */
+        SUPERBLOCK, /* a file system: MS_* only */
+        RECURSIVE,  /* MOUNT_ATTR_* for the mount and all below it */
         PROPAGATION,
-        EXTENSION,   /* a member of struct mount_options */
+        EXTENSION, /* a member of struct mount_options */
         IDMAP,
 };
 
@@ -92,7 +92,7 @@ static const struct mount_option options_table[] = {
         { "slave", PROPAGATION, .set = MS_SLAVE },
         { "src-nofollow", MEMBER(source_nofollow) },
         { "strictatime", FLAG, .set = MS_STRICTATIME, .clear = MS_ATIME, .attributes_set = MOUNT_ATTR_STRICTATIME,
-          .attributes_clear = ATIME },
+                .attributes_clear = ATIME },
         { "suid", FLAG, .clear = MS_NOSUID, .attributes_clear = MOUNT_ATTR_NOSUID },
         { "symfollow", FLAG, .clear = MS_NOSYMFOLLOW, .attributes_clear = MOUNT_ATTR_NOSYMFOLLOW },
         { "sync", SUPERBLOCK, .set = MS_SYNCHRONOUS },
@@ -165,8 +165,8 @@ static int apply(const struct mount_option *option, const char *text, const char
         return 0;
 }
 
-int mount_options_parse(struct arena *arena, const char *const *options, size_t n, const char *field, struct mount_options *ret,
-                        struct error *err) {
+int mount_options_parse(
+        struct arena *arena, const char *const *options, size_t n, const char *field, struct mount_options *ret, struct error *err) {
         struct mount_options parsed = { 0 };
         size_t room = 0, used = 0;
         char *data = NULL;

@@ -43,12 +43,12 @@ static int compile_bind(struct compilation *c, const struct oci_mount *asked, co
 
         if (o->data)
                 return INVALID(c->err, FIELD(c->arena, "%s.options", field), "\"%s\" is for a file system, and a bind mount cannot have it",
-                               o->data);
+                        o->data);
         if (o->copy_up)
                 return INVALID(c->err, FIELD(c->arena, "%s.options", field), "tmpcopyup is for a tmpfs, not for a bind mount");
         if (o->superblock)
                 warn(c->arena, &c->warnings, "%s.options: %s belongs to a file system and has no effect on a bind mount", field,
-                     o->superblock);
+                        o->superblock);
         if (!asked->source || !*asked->source)
                 return INVALID(c->err, FIELD(c->arena, "%s.source", field), "expected the path to bind");
         mount->kind = PLAN_MOUNT_KIND_BIND;
@@ -68,7 +68,7 @@ static int compile_bind(struct compilation *c, const struct oci_mount *asked, co
 static int compile_remount(struct compilation *c, const struct oci_mount *asked, const struct mount_options *o, struct plan_mount *mount) {
         if (o->bind && o->data)
                 return INVALID(c->err, FIELD(c->arena, "%s.options", mount->field),
-                               "\"%s\" is for a file system, and a bind mount cannot have it", o->data);
+                        "\"%s\" is for a file system, and a bind mount cannot have it", o->data);
         mount->kind = PLAN_MOUNT_KIND_FILESYSTEM;
         mount->type = asked->type && *asked->type ? asked->type : "none"; /* the kernel does not look at it */
         mount->flags = o->flags | MS_REMOUNT | (o->bind ? MS_BIND : 0);
@@ -88,10 +88,10 @@ static int check_id_options(struct compilation *c, const struct oci_mount *asked
 
                 if ((!uid && !gid) || str_to_u64(uid ?: gid, UINT32_MAX, &id) < 0)
                         continue;
-                if (uid ? !ids_map_inside(ids->uid_map, ids->n_uid_map, (uint32_t)id) :
-                    !ids_map_inside(ids->gid_map, ids->n_gid_map, (uint32_t)id))
+                if (uid ? !ids_map_inside(ids->uid_map, ids->n_uid_map, (uint32_t)id)
+                        : !ids_map_inside(ids->gid_map, ids->n_gid_map, (uint32_t)id))
                         return INVALID(c->err, FIELD(c->arena, "%s.options[%zu]", field, i), "%s: this id is not in linux.%s",
-                                       asked->options[i], uid ? "uidMappings" : "gidMappings");
+                                asked->options[i], uid ? "uidMappings" : "gidMappings");
         }
         return 0;
 }
@@ -100,7 +100,7 @@ static int check_id_options(struct compilation *c, const struct oci_mount *asked
 static int compile_cgroup(struct compilation *c, const struct mount_options *o, struct plan_mount *mount) {
         if (o->data)
                 return UNSUPPORTED(c->err, FIELD(c->arena, "%s.options", mount->field),
-                                   "\"%s\": options of cgroup2 change the whole host's hierarchy", o->data);
+                        "\"%s\": options of cgroup2 change the whole host's hierarchy", o->data);
         mount->kind = PLAN_MOUNT_KIND_CGROUP;
         return 0;
 }
@@ -114,22 +114,25 @@ static void choose_sysfs(struct compilation *c, struct plan_mount *mount) {
         mount->kind = PLAN_MOUNT_KIND_SYSFS_OR_BIND;
 }
 
-static int compile_filesystem(struct compilation *c, const struct oci_mount *asked, const struct mount_options *o,
-                              struct plan_mount *mount) {
+static int compile_filesystem(
+        struct compilation *c, const struct oci_mount *asked, const struct mount_options *o, struct plan_mount *mount) {
         const char *field = mount->field;
 
         if (!asked->type || !*asked->type || streq(asked->type, "none"))
-                return INVALID(c->err, FIELD(c->arena, "%s.type", field),
-                               "expected a type of file system, or bind or rbind among the options");
+                return INVALID(
+                        c->err, FIELD(c->arena, "%s.type", field), "expected a type of file system, or bind or rbind among the options");
         if (o->copy_up && !streq(asked->type, "tmpfs"))
                 return INVALID(c->err, FIELD(c->arena, "%s.options", field), "tmpcopyup is for a tmpfs, not for %s", asked->type);
         if (idmap_asked(asked, o->idmap))
-                return INVALID(c->err, FIELD(c->arena, "%s.%s", field,
-                                             o->idmap ? "options" : asked->n_uid_mappings ? "uidMappings" : "gidMappings"),
-                               "only a bind mount can be id-mapped");
+                return INVALID(c->err,
+                        FIELD(c->arena, "%s.%s", field,
+                                o->idmap                        ? "options"
+                                        : asked->n_uid_mappings ? "uidMappings"
+                                                                : "gidMappings"),
+                        "only a bind mount can be id-mapped");
         if (o->copy_symlink || o->source_nofollow)
                 return INVALID(c->err, FIELD(c->arena, "%s.options", field), "%s is for a bind mount, not for %s",
-                               o->copy_symlink ? "copy-symlink" : "src-nofollow", asked->type);
+                        o->copy_symlink ? "copy-symlink" : "src-nofollow", asked->type);
         mount->kind = PLAN_MOUNT_KIND_FILESYSTEM;
         mount->type = asked->type;
         mount->source = asked->source;
@@ -152,7 +155,7 @@ static int compile_mount(struct compilation *c, const struct oci_mount *asked, s
         mount->field = FIELD(c->arena, "mounts[%zu]", index);
         if (!asked->destination || !*asked->destination || is_root(asked->destination))
                 return INVALID(c->err, FIELD(c->arena, "%s.destination", mount->field),
-                               "expected a path below the container's root, found \"%s\"", asked->destination ?: "");
+                        "expected a path below the container's root, found \"%s\"", asked->destination ?: "");
         r = mount_options_parse(c->arena, asked->options, asked->n_options, FIELD(c->arena, "%s.options", mount->field), &o, c->err);
         if (r < 0)
                 return r;
@@ -175,7 +178,8 @@ static int compile_mount(struct compilation *c, const struct oci_mount *asked, s
 static int check_copied(struct compilation *c, const struct plan_mount *mount) {
         if (!(mount->propagation & MS_UNBINDABLE) || namespace_made(c->plan, CLONE_NEWNS))
                 return 0;
-        return UNSUPPORTED(c->err, FIELD(c->arena, "%s.options", mount->field), "an unbindable mount cannot be brought into a mount namespace that is joined");
+        return UNSUPPORTED(c->err, FIELD(c->arena, "%s.options", mount->field),
+                "an unbindable mount cannot be brought into a mount namespace that is joined");
 }
 
 int mounts_compile(struct compilation *c) {

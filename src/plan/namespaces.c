@@ -45,7 +45,7 @@ static int compile_list(struct compilation *c, const struct oci_linux *linux, st
                 }
                 if (asked->path[0] != '/')
                         return INVALID(c->err, FIELD(c->arena, "linux.namespaces[%zu].path", i), "expected an absolute path, found \"%s\"",
-                                       asked->path);
+                                asked->path);
                 join[ret->n_join++] = (struct plan_join_namespace){ .flag = flag, .path = asked->path };
         }
         if (ret->n_join)
@@ -71,13 +71,13 @@ static int check_mount_namespace(struct compilation *c, const struct plan_namesp
         joined = joined_path(namespaces, CLONE_NEWNS);
         if (!joined)
                 return INVALID(c->err, "linux.namespaces",
-                               "expected a \"mount\" namespace: root, mounts, masked and read-only paths must not be made in the host's");
+                        "expected a \"mount\" namespace: root, mounts, masked and read-only paths must not be made in the host's");
         if (namespaces->create & CLONE_NEWUSER)
                 return UNSUPPORTED(c->err, "linux.namespaces",
-                                   "a new user namespace has no rights over the mount namespace %s: join the user namespace that owns it", joined);
+                        "a new user namespace has no rights over the mount namespace %s: join the user namespace that owns it", joined);
         if (c->request->no_pivot)
-                return UNSUPPORTED(c->err, "linux.namespaces", "--no-pivot would leave all that is mounted in %s within the container's reach",
-                                   joined);
+                return UNSUPPORTED(c->err, "linux.namespaces",
+                        "--no-pivot would leave all that is mounted in %s within the container's reach", joined);
         return 0;
 }
 
@@ -101,7 +101,7 @@ static int compile_offset(struct compilation *c, const char *clock, const struct
                 return 0;
         if (offset->secs > LONGEST_OFFSET || offset->secs < -LONGEST_OFFSET)
                 return INVALID(c->err, FIELD(c->arena, "linux.timeOffsets.%s.secs", clock), "expected %lld to %lld, found %lld",
-                               (long long)-LONGEST_OFFSET, (long long)LONGEST_OFFSET, (long long)offset->secs);
+                        (long long)-LONGEST_OFFSET, (long long)LONGEST_OFFSET, (long long)offset->secs);
         *text = arena_printf(c->arena, "%s%s %lld %u\n", *text ?: "", clock, (long long)offset->secs, offset->nanosecs);
         return 0;
 }
@@ -115,7 +115,7 @@ static int compile_offsets(struct compilation *c, const struct oci_time_offsets 
                 return 0;
         if (!(namespaces->create & CLONE_NEWTIME))
                 return INVALID(c->err, "linux.timeOffsets", "needs a \"time\" namespace in linux.namespaces that is new: %s",
-                               namespace_own(c->plan, CLONE_NEWTIME) ? "the one to join has its offsets already" : "the host's clocks stay");
+                        namespace_own(c->plan, CLONE_NEWTIME) ? "the one to join has its offsets already" : "the host's clocks stay");
         if ((r = compile_offset(c, "monotonic", offsets->monotonic, &namespaces->time_offsets)) < 0)
                 return r;
         return compile_offset(c, "boottime", offsets->boottime, &namespaces->time_offsets);
@@ -132,7 +132,7 @@ int namespaces_compile(struct compilation *c) {
         if ((r = compile_list(c, linux, namespaces)) < 0 || (r = check_mount_namespace(c, namespaces)) < 0)
                 return r;
         if ((r = compile_offsets(c, linux->time_offsets)) < 0 ||
-            (r = namespaces_compile_name(c, "hostname", config->hostname, &c->plan->hostname)) < 0)
+                (r = namespaces_compile_name(c, "hostname", config->hostname, &c->plan->hostname)) < 0)
                 return r;
         return namespaces_compile_name(c, "domainname", config->domainname, &c->plan->domainname);
 }

@@ -32,13 +32,13 @@ static int compile_one(struct compilation *c, const struct oci_net_device_entry 
 
         if (!is_name(entry->key) || strchr(entry->key, '%'))
                 return INVALID(c->err, field, "expected the name of a network device: 1 to %d bytes without '/', ':', '%%' and blanks",
-                               IFNAMSIZ - 1);
+                        IFNAMSIZ - 1);
         if (streq(entry->key, "lo"))
                 return INVALID(c->err, field, "lo belongs to its network namespace and cannot leave it");
         if (inside && (!is_name(inside) || (strchr(inside, '%') && !is_template(inside))))
                 return INVALID(c->err, FIELD(c->arena, "%s.name", field),
-                               "expected 1 to %d bytes without '/', ':' and blanks, and of '%%' at most one \"%%d\", found \"%s\"",
-                               IFNAMSIZ - 1, inside);
+                        "expected 1 to %d bytes without '/', ':' and blanks, and of '%%' at most one \"%%d\", found \"%s\"", IFNAMSIZ - 1,
+                        inside);
         if (inside && streq(inside, "lo"))
                 return INVALID(c->err, FIELD(c->arena, "%s.name", field), "every network namespace has a lo of its own");
         *ret = (struct plan_net_device){ .name = entry->key, .inside = inside };
@@ -51,7 +51,7 @@ static int check_inside(struct compilation *c, const struct plan_net_device *dev
         for (size_t i = 0; i < n; i++)
                 if (streq(name, devices[i].inside ?: devices[i].name) && !is_template(name))
                         return INVALID(c->err, FIELD(c->arena, "linux.netDevices[\"%s\"]", devices[n].name),
-                                       "is to be %s in the container, and so is %s", name, devices[i].name);
+                                "is to be %s in the container, and so is %s", name, devices[i].name);
         return 0;
 }
 
@@ -65,10 +65,10 @@ int net_devices_compile(struct compilation *c) {
                 return INVALID(c->err, "linux.netDevices", "expected at most %d devices, found %zu", NET_DEVICES_MAX, linux->n_net_devices);
         if (!namespace_own(c->plan, CLONE_NEWNET))
                 return INVALID(c->err, "linux.netDevices",
-                               "needs a \"network\" namespace in linux.namespaces: the host's has its devices already");
+                        "needs a \"network\" namespace in linux.namespaces: the host's has its devices already");
         if (identity->euid != 0 || !(identity->capabilities & BIT(CAP_NET_ADMIN)))
                 return UNSUPPORTED(c->err, "linux.netDevices",
-                                   "a rootless runtime cannot take devices from the host's network: this needs root and CAP_NET_ADMIN");
+                        "a rootless runtime cannot take devices from the host's network: this needs root and CAP_NET_ADMIN");
         devices = arena_array(c->arena, struct plan_net_device, linux->n_net_devices);
         for (size_t i = 0; i < linux->n_net_devices; i++)
                 if ((r = compile_one(c, &linux->net_devices[i], &devices[i])) < 0 || (r = check_inside(c, devices, i)) < 0)

@@ -42,8 +42,8 @@ static int compile_user(struct arena *arena, const struct oci_user *user, const 
         return 0;
 }
 
-static int compile_arguments(struct arena *arena, const struct oci_process *process, const char *field, struct plan_process *p,
-                             struct error *err) {
+static int compile_arguments(
+        struct arena *arena, const struct oci_process *process, const char *field, struct plan_process *p, struct error *err) {
         bool home;
         int r;
 
@@ -52,7 +52,7 @@ static int compile_arguments(struct arena *arena, const struct oci_process *proc
         for (size_t i = 0; i < process->n_args; i++)
                 if (strlen(process->args[i]) >= LONGEST_ARGUMENT)
                         return fail(err, CODE_CONFIG_INVALID, E2BIG, FIELD(arena, "%s.args[%zu]", field, i),
-                                    "one argument may have at most %u bytes (execve(2), MAX_ARG_STRLEN)", LONGEST_ARGUMENT - 1);
+                                "one argument may have at most %u bytes (execve(2), MAX_ARG_STRLEN)", LONGEST_ARGUMENT - 1);
         p->args = process->args;
         p->n_args = process->n_args;
         r = environment_compile(arena, process->env, process->n_env, field, &p->env, &p->n_env, &home, err);
@@ -65,8 +65,8 @@ static int compile_arguments(struct arena *arena, const struct oci_process *proc
 }
 
 /* Kept with the container, whose own process it does not concern (config.md): a later exec may ask for nothing of its own. */
-static int compile_affinity(struct arena *arena, const struct oci_exec_cpu_affinity *asked, const char *field, struct plan_process *p,
-                            struct error *err) {
+static int compile_affinity(
+        struct arena *arena, const struct oci_exec_cpu_affinity *asked, const char *field, struct plan_process *p, struct error *err) {
         struct plan_exec_affinity *affinity;
         int r;
 
@@ -74,9 +74,9 @@ static int compile_affinity(struct arena *arena, const struct oci_exec_cpu_affin
                 return 0;
         affinity = arena_new(arena, struct plan_exec_affinity);
         if ((r = cpu_list_parse(arena, asked->initial, CPU_LIST_MAX, FIELD(arena, "%s.execCPUAffinity.initial", field), &affinity->initial,
-                                &affinity->n_initial, err)) < 0 ||
-            (r = cpu_list_parse(arena, asked->final, CPU_LIST_MAX, FIELD(arena, "%s.execCPUAffinity.final", field), &affinity->final,
-                                &affinity->n_final, err)) < 0)
+                     &affinity->n_initial, err)) < 0 ||
+                (r = cpu_list_parse(arena, asked->final, CPU_LIST_MAX, FIELD(arena, "%s.execCPUAffinity.final", field), &affinity->final,
+                         &affinity->n_final, err)) < 0)
                 return r;
         if (affinity->n_initial || affinity->n_final)
                 p->exec_affinity = affinity;
@@ -105,7 +105,7 @@ static void compile_settings(const struct oci_process *process, struct plan_proc
 }
 
 int compile_process(struct arena *arena, const struct oci_process *process, const char *field, const struct facts_facts *facts,
-                    struct plan_process **ret, struct error *err) {
+        struct plan_process **ret, struct error *err) {
         unsigned last = facts->kernel ? facts->kernel->last_capability : CAPABILITY_COUNT - 1;
         struct plan_process *p = arena_new(arena, struct plan_process);
         struct warnings warnings = { 0 };
@@ -115,11 +115,10 @@ int compile_process(struct arena *arena, const struct oci_process *process, cons
                 return INVALID(err, FIELD(arena, "%s.cwd", field), "expected an absolute path, found \"%s\"", process->cwd ?: "");
         if (process->has & OCI_PROCESS_HAS_OOM_SCORE_ADJ && (process->oom_score_adj < -1000 || process->oom_score_adj > 1000))
                 return INVALID(err, FIELD(arena, "%s.oomScoreAdj", field), "expected -1000 to 1000, found %d", process->oom_score_adj);
-        if ((r = compile_user(arena, process->user, field, p, err)) < 0 ||
-            (r = compile_arguments(arena, process, field, p, err)) < 0 ||
-            (r = rlimits_compile(arena, process, field, p, err)) < 0 ||
-            (r = scheduler_compile(arena, process, field, p, &warnings, err)) < 0 ||
-            (r = compile_affinity(arena, process->exec_cpu_affinity, field, p, err)) < 0)
+        if ((r = compile_user(arena, process->user, field, p, err)) < 0 || (r = compile_arguments(arena, process, field, p, err)) < 0 ||
+                (r = rlimits_compile(arena, process, field, p, err)) < 0 ||
+                (r = scheduler_compile(arena, process, field, p, &warnings, err)) < 0 ||
+                (r = compile_affinity(arena, process->exec_cpu_affinity, field, p, err)) < 0)
                 return r;
         compile_settings(process, p);
         p->capabilities = capabilities_compile(arena, process->capabilities, last, field, &warnings);
@@ -130,7 +129,7 @@ int compile_process(struct arena *arena, const struct oci_process *process, cons
 }
 
 int compile_process_within(struct arena *arena, const struct plan_plan *plan, const char *field, const struct facts_facts *facts,
-                           struct plan_process *p, struct error *err) {
+        struct plan_process *p, struct error *err) {
         struct warnings warnings = { .list = p->warnings, .n = p->n_warnings, .room = p->n_warnings };
         int r;
 
@@ -143,8 +142,8 @@ int compile_process_within(struct arena *arena, const struct plan_plan *plan, co
         }
         if (p->n_groups > 0 && plan->ids->deny_setgroups)
                 return UNSUPPORTED(err, FIELD(arena, "%s.user.additionalGids", field),
-                                   "supplementary groups cannot be set in a user namespace whose map an unprivileged user wrote himself; "
-                                   "use maps from /etc/subgid");
+                        "supplementary groups cannot be set in a user namespace whose map an unprivileged user wrote himself; "
+                        "use maps from /etc/subgid");
         if ((r = ids_check_process(arena, plan->ids, field, p, err)) < 0)
                 return r;
         if (!namespace_own(plan, CLONE_NEWUSER)) /* a user namespace gives its first process every capability */

@@ -29,8 +29,8 @@ const char *rlimit_name(uint32_t resource) {
         return NULL;
 }
 
-int rlimits_compile(struct arena *arena, const struct oci_process *process, const char *field, struct plan_process *ret,
-                    struct error *err) {
+int rlimits_compile(
+        struct arena *arena, const struct oci_process *process, const char *field, struct plan_process *ret, struct error *err) {
         struct plan_rlimit *limits;
         uint32_t seen = 0; /* by number: there are 16 */
 
@@ -46,12 +46,13 @@ int rlimits_compile(struct arena *arena, const struct oci_process *process, cons
                         return INVALID(err, where, "expected a resource of getrlimit(2)");
                 if (asked->soft > asked->hard)
                         return INVALID(err, where, "the soft limit of %s, %llu, is above the hard one, %llu", name,
-                                       (unsigned long long)asked->soft, (unsigned long long)asked->hard);
+                                (unsigned long long)asked->soft, (unsigned long long)asked->hard);
                 if (seen & 1u << resources[asked->type])
                         return INVALID(err, where, "%s is given twice", name);
                 seen |= 1u << resources[asked->type];
-                limits[i] = (struct plan_rlimit){ .field = where, .resource = resources[asked->type], .soft = asked->soft,
-                                                  .hard = asked->hard };
+                limits[i] = (struct plan_rlimit){
+                        .field = where, .resource = resources[asked->type], .soft = asked->soft, .hard = asked->hard
+                };
         }
         ret->rlimits = limits;
         ret->n_rlimits = process->n_rlimits;

@@ -24,8 +24,7 @@ int rootfs_compile(struct compilation *c) {
                 return INVALID(c->err, "root", "expected the container's root file system");
         if (!config->root->path || !*config->root->path)
                 return INVALID(c->err, "root.path", "expected a path");
-        rootfs->path = config->root->path[0] == '/' ? config->root->path :
-                       FIELD(c->arena, "%s/%s", c->request->bundle, config->root->path);
+        rootfs->path = config->root->path[0] == '/' ? config->root->path : FIELD(c->arena, "%s/%s", c->request->bundle, config->root->path);
         rootfs->readonly = config->root->readonly;
         if (config->linux->has & OCI_LINUX_HAS_ROOTFS_PROPAGATION)
                 rootfs->propagation = propagations[config->linux->rootfs_propagation];

@@ -70,7 +70,7 @@ static int compile_flags(const struct asked *asked, struct plan_scheduler *s) {
 
                 if (!spec_enum_name(&oci_scheduler_flag_enum, (int)flag))
                         return INVALID(asked->err, FIELD(asked->arena, "%s.scheduler.flags[%zu]", asked->field, i),
-                                       "expected a flag of sched_setattr(2)");
+                                "expected a flag of sched_setattr(2)");
                 s->flags |= flags[flag];
         }
         return 0;
@@ -82,10 +82,10 @@ static int compile_nice(const struct asked *asked, struct plan_scheduler *s) {
 
         if (nice < HIGHEST_NICE || nice > LOWEST_NICE)
                 return INVALID(asked->err, FIELD(asked->arena, "%s.scheduler.nice", asked->field), "expected %d to %d, found %d",
-                               HIGHEST_NICE, LOWEST_NICE, nice);
+                        HIGHEST_NICE, LOWEST_NICE, nice);
         if (nice != 0 && s->policy != SCHED_NORMAL && s->policy != SCHED_BATCH)
                 warn(asked->arena, asked->warnings, "%s.scheduler.nice: only SCHED_OTHER and SCHED_BATCH look at it, and the policy is %s",
-                     asked->field, asked->policy);
+                        asked->field, asked->policy);
         s->nice = nice;
         return 0;
 }
@@ -105,7 +105,11 @@ static int compile_priority(const struct asked *asked, struct plan_scheduler *s)
 
 /* sched(7): runtime ≤ deadline ≤ period, and a period of 0 is the deadline. */
 static int check_deadline(const struct asked *asked, const struct plan_scheduler *s) {
-        const struct { bool wrong; const char *member, *text; uint64_t found; } rules[] = {
+        const struct {
+                bool wrong;
+                const char *member, *text;
+                uint64_t found;
+        } rules[] = {
                 { s->runtime < SHORTEST_RUNTIME, "runtime", "SCHED_DEADLINE expects at least 1024 ns", s->runtime },
                 { s->deadline > LONGEST_PERIOD, "deadline", "expected less than 2^63 ns", s->deadline },
                 { s->period > LONGEST_PERIOD, "period", "expected less than 2^63 ns", s->period },
@@ -116,13 +120,16 @@ static int check_deadline(const struct asked *asked, const struct plan_scheduler
         for (size_t i = 0; i < ELEMENTSOF(rules); i++)
                 if (rules[i].wrong)
                         return INVALID(asked->err, FIELD(asked->arena, "%s.scheduler.%s", asked->field, rules[i].member), "%s, found %llu",
-                                       rules[i].text, (unsigned long long)rules[i].found);
+                                rules[i].text, (unsigned long long)rules[i].found);
         return 0;
 }
 
 static int compile_deadline(const struct asked *asked, struct plan_scheduler *s) {
         const struct oci_scheduler *scheduler = asked->scheduler;
-        const struct { const char *member; uint64_t value; } members[] = {
+        const struct {
+                const char *member;
+                uint64_t value;
+        } members[] = {
                 { "runtime", scheduler->runtime },
                 { "deadline", scheduler->deadline },
                 { "period", scheduler->period },
@@ -135,12 +142,12 @@ static int compile_deadline(const struct asked *asked, struct plan_scheduler *s)
                 return s->flags & SCHED_FLAG_KEEP_PARAMS ? 0 : check_deadline(asked, s);
         if (s->flags & (SCHED_FLAG_RECLAIM | SCHED_FLAG_DL_OVERRUN))
                 warn(asked->arena, asked->warnings,
-                     "%s.scheduler.flags: only SCHED_DEADLINE looks at SCHED_FLAG_RECLAIM and SCHED_FLAG_DL_OVERRUN, and the policy is %s",
-                     asked->field, asked->policy);
+                        "%s.scheduler.flags: only SCHED_DEADLINE looks at SCHED_FLAG_RECLAIM and SCHED_FLAG_DL_OVERRUN, and the policy is %s",
+                        asked->field, asked->policy);
         for (size_t i = 0; i < ELEMENTSOF(members); i++)
                 if (members[i].value != 0)
                         return INVALID(asked->err, FIELD(asked->arena, "%s.scheduler.%s", asked->field, members[i].member),
-                                       "only SCHED_DEADLINE has one, and the policy is %s", asked->policy);
+                                "only SCHED_DEADLINE has one, and the policy is %s", asked->policy);
         return 0;
 }
 
@@ -155,31 +162,36 @@ static int compile_scheduler(const struct asked *asked, struct plan_process *ret
                 return UNSUPPORTED(asked->err, field, "no Linux kernel has SCHED_ISO (linux/sched.h: reserved, not implemented)");
         s->policy = policies[asked->scheduler->policy];
         if ((r = compile_flags(asked, s)) < 0 || (r = compile_nice(asked, s)) < 0 || (r = compile_priority(asked, s)) < 0 ||
-            (r = compile_deadline(asked, s)) < 0)
+                (r = compile_deadline(asked, s)) < 0)
                 return r;
         ret->scheduler = s;
         return 0;
 }
 
-static int compile_io_priority(struct arena *arena, const struct oci_io_priority *asked, const char *field, struct plan_process *ret,
-                               struct error *err) {
+static int compile_io_priority(
+        struct arena *arena, const struct oci_io_priority *asked, const char *field, struct plan_process *ret, struct error *err) {
         if (!spec_enum_name(&oci_io_priority_class_enum, (int)asked->class))
                 return INVALID(err, FIELD(arena, "%s.ioPriority.class", field), "expected a class of ioprio_set(2)");
         if (asked->priority < 0 || asked->priority > LOWEST_IO)
-                return INVALID(err, FIELD(arena, "%s.ioPriority.priority", field), "expected 0 to %d, found %d", LOWEST_IO, asked->priority);
+                return INVALID(
+                        err, FIELD(arena, "%s.ioPriority.priority", field), "expected 0 to %d, found %d", LOWEST_IO, asked->priority);
         ret->io_priority = io_classes[asked->class] << IOPRIO_CLASS_SHIFT | (uint32_t)asked->priority;
         ret->has |= PLAN_PROCESS_HAS_IO_PRIORITY;
         return 0;
 }
 
 int scheduler_compile(struct arena *arena, const struct oci_process *process, const char *field, struct plan_process *ret,
-                      struct warnings *warnings, struct error *err) {
+        struct warnings *warnings, struct error *err) {
         const struct oci_scheduler *scheduler = process->scheduler;
         int r;
 
         if (scheduler) {
-                const struct asked asked = { .arena = arena, .scheduler = scheduler, .field = field, .warnings = warnings, .err = err,
-                                             .policy = spec_enum_name(&oci_scheduler_policy_enum, (int)scheduler->policy) };
+                const struct asked asked = { .arena = arena,
+                        .scheduler = scheduler,
+                        .field = field,
+                        .warnings = warnings,
+                        .err = err,
+                        .policy = spec_enum_name(&oci_scheduler_policy_enum, (int)scheduler->policy) };
 
                 if ((r = compile_scheduler(&asked, ret)) < 0)
                         return r;
@@ -196,5 +208,5 @@ int scheduler_check_hooks(struct compilation *c) {
         if (!s || s->policy != SCHED_DEADLINE || s->flags & SCHED_FLAG_RESET_ON_FORK || !hooks || hooks->n_start_container == 0)
                 return 0;
         return INVALID(c->err, "process.scheduler.flags",
-                       "expected SCHED_FLAG_RESET_ON_FORK: without it, a process of SCHED_DEADLINE cannot fork the startContainer hooks");
+                "expected SCHED_FLAG_RESET_ON_FORK: without it, a process of SCHED_DEADLINE cannot fork the startContainer hooks");
 }

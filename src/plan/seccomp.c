@@ -14,7 +14,7 @@ static int check_names(struct compilation *c, const struct oci_seccomp *rules) {
                 for (size_t j = 0; j < rules->syscalls[i].n_names; j++)
                         if (!syscall_find(rules->syscalls[i].names[j], NULL))
                                 return INVALID(c->err, FIELD(c->arena, "linux.seccomp.syscalls[%zu].names[%zu]", i, j),
-                                               "unknown system call \"%s\"", rules->syscalls[i].names[j]);
+                                        "unknown system call \"%s\"", rules->syscalls[i].names[j]);
         return 0;
 }
 
@@ -41,7 +41,8 @@ int seccomp_compile(struct compilation *c) {
                 if (!filter->listener_path)
                         return INVALID(c->err, "linux.seccomp.listenerPath", "SCMP_ACT_NOTIFY needs somebody to notify");
                 if (filter->listener_path[0] != '/')
-                        return INVALID(c->err, "linux.seccomp.listenerPath", "expected an absolute path, found \"%s\"", filter->listener_path);
+                        return INVALID(
+                                c->err, "linux.seccomp.listenerPath", "expected an absolute path, found \"%s\"", filter->listener_path);
                 filter->listener_metadata = rules->listener_metadata;
         }
         if ((r = check_names(c, rules)) < 0)

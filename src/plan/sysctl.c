@@ -6,8 +6,8 @@
 #include "plan/namespaces.h"
 
 struct owner {
-        const char *key;    /* below /proc/sys; one that ends in '/' stands for all below it */
-        uint64_t flag;      /* CLONE_NEW* of the namespace it belongs to */
+        const char *key;     /* below /proc/sys; one that ends in '/' stands for all below it */
+        uint64_t flag;       /* CLONE_NEW* of the namespace it belongs to */
         const char *instead; /* the member of config.json that says the same; NULL: none */
 };
 
@@ -87,8 +87,10 @@ static int compile_one(struct compilation *c, const struct string_pair *pair, st
                 return INVALID(c->err, field, "use the member \"%s\" in its place", owner->instead);
         if (!namespace_own(c->plan, owner->flag))
                 return INVALID(c->err, field, "the container shares the host's %s, which this would change",
-                               owner->flag == CLONE_NEWIPC ? "IPC namespace" : owner->flag == CLONE_NEWNET ? "network namespace" :
-                               owner->flag == CLONE_NEWUTS ? "UTS namespace" : "user namespace");
+                        owner->flag == CLONE_NEWIPC           ? "IPC namespace"
+                                : owner->flag == CLONE_NEWNET ? "network namespace"
+                                : owner->flag == CLONE_NEWUTS ? "UTS namespace"
+                                                              : "user namespace");
         if (streq(path, "kernel/domainname"))
                 return compile_domainname(c, field, pair->value);
         *ret = (struct plan_sysctl){ .key = path, .value = pair->value, .namespace = owner->flag };
