@@ -9,6 +9,9 @@
 #include <stdio.h>
 #include <sys/stat.h>
 
+/* So that with one line more it is no longer than a pipe takes as a whole (pipe(7), PIPE_BUF). */
+#define GATHERED_MAX 3072u
+
 static int take_descriptor(const char *number, struct audit *audit, struct error *err) {
         uint64_t n;
 
@@ -59,7 +62,7 @@ int audit_open(const char *where, struct audit *ret, struct error *err) {
 void audit_close(struct audit *audit) {
         close_fd(&audit->fd);
         close_fd(&audit->older);
-        str_free(&audit->line);
+        str_free(&audit->gathered);
 }
 
 /* By copying, because after the lock-down there are no names any more that could be changed. The files' size is what bounds the time this
@@ -79,39 +82,63 @@ static void rotate(struct audit *audit) {
         audit->size = 0;
 }
 
-/* The whole line or none of it. */
-static bool write_whole(struct audit *audit, const struct str *text) {
-        ssize_t n = write(audit->fd, text->text, text->size);
+/* All of it or none. */
+static bool write_whole(struct audit *audit, const char *text, size_t size) {
+        ssize_t n;
 
-        if (n == (ssize_t)text->size)
+        if (audit->regular && audit->size + size > AUDIT_FILE_MAX)
+                rotate(audit);
+        if (audit->regular && audit->size + size > AUDIT_FILE_MAX)
+                return false;
+        n = write(audit->fd, text, size);
+        if (n == (ssize_t)size) {
+                audit->size += size;
                 return true;
+        }
         if (n > 0 && audit->regular && ftruncate(audit->fd, (off_t)audit->size) == 0)
                 (void)lseek(audit->fd, (off_t)audit->size, SEEK_SET);
         return false;
 }
 
-void audit_write(struct audit *audit, struct sage_audit *line) {
-        struct str *text = &audit->line;
+/* Where there is no room for all, there may be for some. */
+static void write_lines(struct audit *audit, const char *text, const char *end) {
+        for (uint64_t told = audit->told; text < end; told = 0) {
+                const char *next = (const char *)memchr(text, '\n', (size_t)(end - text)) + 1;
+
+                if (!write_whole(audit, text, (size_t)(next - text)))
+                        audit->lost += told + 1;
+                text = next;
+        }
+}
+
+void audit_flush(struct audit *audit) {
+        struct str *all = &audit->gathered;
+
+        if (all->size > 0 && !write_whole(audit, all->text, all->size))
+                write_lines(audit, all->text, all->text + all->size);
+        all->size = 0;
+        audit->told = 0;
+}
+
+void audit_add(struct audit *audit, struct sage_audit *line) {
+        struct str *all = &audit->gathered;
+        size_t before = all->size;
         struct error err;
 
-        if (audit->fd < 0)
-                return;
-        if (audit->lost) {
+        if (before == 0 && audit->lost) {
                 line->has |= SAGE_AUDIT_HAS_LOST;
                 line->lost = audit->lost;
         }
-        text->size = 0;
-        if (spec_encode(&sage_audit_type, line, text, 0, &err) < 0) {
+        if (spec_encode(&sage_audit_type, line, all, 0, &err) < 0) {
+                all->size = before;
                 audit->lost++;
                 return;
         }
-        str_putc(text, '\n');
-        if (audit->regular && audit->size + text->size > AUDIT_FILE_MAX)
-                rotate(audit);
-        if ((audit->regular && audit->size + text->size > AUDIT_FILE_MAX) || !write_whole(audit, text)) {
-                audit->lost++;
-                return;
+        str_putc(all, '\n');
+        if (before == 0) {
+                audit->told = audit->lost;
+                audit->lost = 0;
         }
-        audit->size += text->size;
-        audit->lost = 0;
+        if (all->size >= GATHERED_MAX)
+                audit_flush(audit);
 }

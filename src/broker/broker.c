@@ -45,7 +45,17 @@ void broker_give_slot(struct broker *broker, uint32_t tag) {
         slot->next_free = broker->first_free;
         broker->first_free = (uint32_t)(slot - broker->slots);
         broker->n_open--;
-        listeners_resume(broker);
+}
+
+static void write_audit(struct task *task) {
+        audit_flush(&container_of(task, struct broker, audit_task)->audit);
+}
+
+void broker_audit(struct broker *broker, struct sage_audit *line) {
+        if (broker->audit.fd < 0)
+                return;
+        audit_add(&broker->audit, line);
+        loop_put_off(&broker->loop, &broker->audit_task);
 }
 
 static void answer_arrived(struct broker *broker, struct dialer_answer *answer) {
@@ -116,6 +126,7 @@ int broker_open(struct broker *broker, struct error *err) {
         if (!broker->slots || !broker->buffer)
                 return fail_errno(err, CODE_RESOURCE_EXHAUSTED, ENOMEM, "", "no memory for %u connections", broker->n_slots);
         broker->dialer_source.ready = dialer_ready;
+        broker->audit_task.run = write_audit;
         if ((r = loop_add(&broker->loop, broker->dialer.socket, EPOLLIN, &broker->dialer_source)) < 0 || (r = watch_signals(broker)) < 0 ||
                 (r = listeners_watch(broker)) < 0)
                 return fail_errno(err, CODE_LAUNCH_FAILED, -r, "", "cannot watch descriptors");
@@ -127,6 +138,7 @@ static void reset_all(struct broker *broker) {
         for (uint32_t i = 0; i < broker->n_used; i++)
                 if (broker->slots[i].connection)
                         connection_finish(broker->slots[i].connection, REFUSAL_STOPPED);
+        loop_catch_up(&broker->loop);
 }
 
 int broker_run(struct broker *broker, struct error *err) {

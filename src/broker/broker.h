@@ -25,6 +25,7 @@ struct broker {
         int signals; /* signalfd(2) */
         bool dialer_is_full;
         struct audit audit;
+        struct task audit_task;
         struct listeners *listeners;
         struct slot *slots;
         uint32_t n_slots, n_used, first_free, n_open; /* n_used: that ever had one; the memory of the others was never touched */
@@ -37,6 +38,9 @@ int broker_open(struct broker *broker, struct error *err);
 
 /* Until a signal or the dialer's end says stop; then every connection is reset. */
 int broker_run(struct broker *broker, struct error *err);
+
+/* Adds LINE to the audit; it is written within some milliseconds. */
+void broker_audit(struct broker *broker, struct sage_audit *line);
 
 /* The dialer takes no more questions for now; connection_ask() is called again when it does. */
 void broker_wait_for_dialer(struct broker *broker);

@@ -2,6 +2,7 @@
 #include "broker/connection.h"
 
 #include "base/time.h"
+#include "broker/listener.h"
 #include "broker/reply.h"
 #include "broker/request.h"
 
@@ -57,14 +58,15 @@ static void task_run(struct task *task) {
                 run(c);
 }
 
-/* The one place where a connection's memory is given back: events that were under way have been delivered by now. */
+/* The one place where a connection's memory is given back. */
 static void end_run(struct task *task) {
         struct connection *c = container_of(task, struct connection, end);
+        struct broker *broker = c->broker;
 
-        if (c->task.queued)
-                loop_last(&c->broker->loop, &c->end); /* its deadline came behind its turn */
-        else
-                free(c);
+        side_close(&c->client, true);
+        side_close(&c->origin, true);
+        free(c);
+        listeners_resume(broker);
 }
 
 static void client_ready(struct source *source, uint32_t events) {
@@ -151,6 +153,7 @@ void connection_dialed(struct connection *c, struct dialer_answer *answer) {
         c->origin.fd = answer->fd;
         c->origin.witness = answer->witness;
         c->origin.shared = true; /* the dialer closes its own by and by */
+        c->origin.delays = true;
         if (side_watch(&c->origin, &c->broker->loop) < 0) {
                 connection_refuse(c, REFUSAL_DIALER_BUSY);
                 return;
@@ -228,28 +231,33 @@ void connection_audit(struct connection *c, enum refusal refusal) {
                 address = address_print(&c->address);
                 line.address = address.text;
         }
-        audit_write(&c->broker->audit, &line);
+        broker_audit(c->broker, &line);
 }
 
 enum step connection_finish(struct connection *c, enum refusal refusal) {
+        bool reset = refusal != REFUSAL_NONE;
+
         if (c->state == CONNECTION_CLOSED)
                 return STEP_OVER;
         /* Who came and went without a byte asked for nothing. */
-        if (refusal != REFUSAL_NONE || c->has_authority)
+        if (reset || c->has_authority)
                 connection_audit(c, refusal);
         if (c->state == CONNECTION_DIALING && c->asked)
                 dialer_cancel(&c->broker->dialer, c->tag);
         deadline_clear(&c->broker->loop.deadlines, &c->deadline);
-        side_close(&c->client, refusal != REFUSAL_NONE);
-        if (refusal != REFUSAL_NONE)
-                side_close(&c->origin, true);
-        else
-                side_leave(&c->origin);
+        /* A client that has gone hears nothing any more: those that are here come first. */
+        if (refusal != REFUSAL_CLIENT_RESET) {
+                side_close(&c->client, reset);
+                if (reset)
+                        side_close(&c->origin, true);
+                else
+                        side_leave(&c->origin);
+        }
         flow_end(&c->up);
         flow_end(&c->down);
         request_free(c);
         c->state = CONNECTION_CLOSED;
         broker_give_slot(c->broker, c->tag);
-        loop_last(&c->broker->loop, &c->end);
+        loop_put_off(&c->broker->loop, &c->end);
         return STEP_OVER;
 }

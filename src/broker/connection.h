@@ -36,7 +36,7 @@ enum step {
 };
 
 struct connection {
-        struct task task, end; /* end: to be freed */
+        struct task task, end; /* end: a turn after the last one */
         struct deadline deadline;
         struct broker *broker;
         enum connection_state state;
@@ -71,10 +71,10 @@ enum step connection_enter(struct connection *c, enum connection_state state);
 /* Tells the client as well as the state allows, and goes on from there. */
 enum step connection_refuse(struct connection *c, enum refusal refusal);
 
-/* Closes both sides; with REFUSAL_NONE that is a regular end. Writes the audit's line. */
+/* Closes both sides; with REFUSAL_NONE that is a regular end. Adds the audit's line. */
 enum step connection_finish(struct connection *c, enum refusal refusal);
 
-/* Writes the audit's line now, the only one there will be. */
+/* Adds the audit's line, the only one there will be. */
 void connection_audit(struct connection *c, enum refusal refusal);
 
 typedef enum step connection_step(struct connection *c);

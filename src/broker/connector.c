@@ -4,7 +4,6 @@
 #include "base/fd.h"
 
 #include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <poll.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
@@ -34,10 +33,9 @@ static socklen_t socket_address(const struct address *a, uint16_t port, union so
 static int launch(const struct address *a, uint16_t port) {
         union socket_address address;
         socklen_t size = socket_address(a, port, &address);
-        const int on = 1;
         _cleanup_close_ int fd = socket(address.any.sa_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, IPPROTO_TCP);
 
-        if (fd < 0 || setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on) < 0)
+        if (fd < 0)
                 return -errno;
         if (connect(fd, &address.any, size) < 0 && errno != EINPROGRESS)
                 return errno == EAGAIN ? -EADDRNOTAVAIL : -errno; /* ip(7): no free local port */

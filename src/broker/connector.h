@@ -22,7 +22,7 @@ struct connector {
 void connector_begin(struct connector *c, const struct addresses *addresses, uint16_t port);
 
 /* Goes on as far as it can without waiting. Attempts that are under way are in EPOLL, with DATA. Returns 0 with a connected socket
- * (non-blocking, close-on-exec, TCP_NODELAY, in no epoll; owned by the caller), -EAGAIN, or the negative errno of the last attempt. */
+ * (non-blocking, close-on-exec, in no epoll; owned by the caller), -EAGAIN, or the negative errno of the last attempt. */
 int connector_step(struct connector *c, int epoll, uint64_t data, uint64_t now_ns, int *ret_fd, struct address *ret_address);
 
 /* Gives up what is under way. */

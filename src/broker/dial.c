@@ -5,6 +5,8 @@
 #include "broker/passing.h"
 #include "broker/route.h"
 
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <stdio.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
@@ -224,6 +226,7 @@ static int hand_over(struct dial *d, int program, const struct tls_job *job) {
 static void begin_tls(struct dialing *dialing, struct dial *d) {
         const struct authority *proxy = &dialing->policy->proxy;
         struct tls_job job = { .is_address = proxy->kind == HOST_ADDRESS };
+        const int on = 1;
         int number = helpers_take(&dialing->helpers, HELPER_TLS, d->number, d->deadline_ns), r;
 
         d->state = DIAL_TLS;
@@ -234,6 +237,7 @@ static void begin_tls(struct dialing *dialing, struct dial *d) {
                 return;
         }
         d->helper = number;
+        (void)setsockopt(d->tunnel, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on); /* a relay sends what it has */
         snprintf(job.host, sizeof job.host, "%s", proxy->host);
         r = hand_over(d, dialing->helpers.list[number].socket, &job);
         if (r < 0)

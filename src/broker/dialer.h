@@ -56,7 +56,7 @@ struct dialer_answer {
         uint32_t tag;
         enum refusal refusal; /* REFUSAL_NONE: FD is connected */
 
-        /* Owned by the receiver; non-blocking, close-on-exec, TCP_NODELAY; -1 when refused. Through an https:// upstream it is a Unix
+        /* Owned by the receiver; non-blocking, close-on-exec; -1 when refused. Through an https:// upstream it is a Unix
          * stream socket, the plain side of the TLS program. Nothing was read or written past the upstream's answer. */
         int fd;
         int witness; /* of that Unix socket, -1 of any other: to whom it belongs, and what it says, is helper.h's */

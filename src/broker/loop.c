@@ -9,10 +9,12 @@
 
 /* Small, so that the clock is looked at often whatever the flood. */
 #define BATCH 64
+/* No less: a timer that comes before the kernel's own tick has to be set for every wait, which costs more than is put off. */
+#define PUT_OFF_US 10000u
+#define PUT_OFF_MAX 32u
 
 int loop_open(struct loop *loop, struct error *err) {
         *loop = (struct loop){ .epoll = epoll_create1(EPOLL_CLOEXEC), .now_us = time_monotonic_us() };
-        loop->last = &loop->first;
         return loop->epoll < 0 ? fail_errno(err, CODE_LAUNCH_FAILED, errno, "", "cannot watch sockets") : 0;
 }
 
@@ -33,18 +35,53 @@ int loop_change(const struct loop *loop, int fd, uint32_t events, struct source 
         return epoll_ctl(loop->epoll, EPOLL_CTL_MOD, fd, &event) < 0 ? -errno : 0;
 }
 
+static void append(struct task_queue *queue, struct task *task) {
+        task->next = NULL;
+        *(queue->first ? queue->last : &queue->first) = task;
+        queue->last = &task->next;
+}
+
+static struct task *take_all(struct task_queue *queue) {
+        struct task *first = queue->first;
+
+        queue->first = NULL;
+        return first;
+}
+
 void loop_later(struct loop *loop, struct task *task) {
         if (task->queued)
                 return;
         task->queued = true;
-        task->next = NULL;
-        *loop->last = task;
-        loop->last = &task->next;
+        append(&loop->later, task);
 }
 
-void loop_last(struct loop *loop, struct task *task) {
-        task->next = loop->ended;
-        loop->ended = task;
+void loop_put_off(struct loop *loop, struct task *task) {
+        if (task->queued)
+                return;
+        task->queued = true;
+        if (loop->n_put_off++ == 0)
+                loop->put_off_us = loop->now_us + PUT_OFF_US;
+        append(&loop->put_off, task);
+}
+
+static struct task *due(struct loop *loop) {
+        if (loop->n_put_off < PUT_OFF_MAX && (loop->n_put_off == 0 || loop->now_us < loop->put_off_us))
+                return NULL;
+        loop->n_put_off = 0;
+        return take_all(&loop->put_off);
+}
+
+static void run_put_off(struct task *task) {
+        for (struct task *next; task; task = next) {
+                next = task->next;
+                task->queued = false;
+                task->run(task);
+        }
+}
+
+void loop_catch_up(struct loop *loop) {
+        loop->n_put_off = 0;
+        run_put_off(take_all(&loop->put_off));
 }
 
 /* Between any two things that happen, so that a deadline is late by the length of one of them at most. */
@@ -61,33 +98,25 @@ static void look_at_clock(struct loop *loop) {
 /* Milliseconds for epoll_wait(2), rounded up. */
 static int time_to_wait(const struct loop *loop) {
         const struct deadline *first = deadline_first(&loop->deadlines);
-        uint64_t ms;
+        uint64_t at = first ? first->at_us : UINT64_MAX, ms;
 
-        if (loop->first)
+        if (loop->later.first)
                 return 0;
-        if (!first)
+        if (loop->n_put_off && loop->put_off_us < at)
+                at = loop->put_off_us;
+        if (at == UINT64_MAX)
                 return -1;
-        ms = first->at_us <= loop->now_us ? 0 : (first->at_us - loop->now_us + 999) / 1000;
+        ms = at <= loop->now_us ? 0 : (at - loop->now_us + 999) / 1000;
         return ms < INT_MAX ? (int)ms : INT_MAX;
 }
 
 /* All that was ready has said so by now, so a task runs once after every wait. Those that are queued while these run wait for the next. */
 static void run_tasks(struct loop *loop) {
-        struct task *task = loop->first, *next;
-
-        loop->first = NULL;
-        loop->last = &loop->first;
-        for (; task; task = next) {
+        for (struct task *task = take_all(&loop->later), *next; task; task = next) {
                 next = task->next;
                 task->queued = false;
                 task->run(task);
                 look_at_clock(loop);
-        }
-        task = loop->ended;
-        loop->ended = NULL;
-        for (; task; task = next) {
-                next = task->next;
-                task->run(task);
         }
 }
 
@@ -96,11 +125,13 @@ int loop_run(struct loop *loop, struct error *err) {
 
         look_at_clock(loop);
         while (!loop->stopped) {
+                struct task *put_off;
                 int n = epoll_wait(loop->epoll, events, BATCH, time_to_wait(loop));
 
                 if (n < 0 && errno != EINTR)
                         return fail_errno(err, CODE_INTERNAL, errno, "", "cannot wait for sockets");
                 look_at_clock(loop);
+                put_off = due(loop);
                 for (int i = 0; i < n && !loop->stopped; i++) {
                         struct source *source = events[i].data.ptr;
 
@@ -108,6 +139,7 @@ int loop_run(struct loop *loop, struct error *err) {
                         look_at_clock(loop);
                 }
                 run_tasks(loop);
+                run_put_off(put_off);
         }
         return 0;
 }

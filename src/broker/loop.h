@@ -23,8 +23,11 @@ struct loop {
         int epoll;
         uint64_t now_us; /* CLOCK_MONOTONIC, as of the last thing that happened */
         struct deadlines deadlines;
-        struct task *first, **last;
-        struct task *ended; /* run behind all others */
+        struct task_queue {
+                struct task *first, **last; /* last: where the next one goes, if there is a first */
+        } later, put_off;
+        uint32_t n_put_off;
+        uint64_t put_off_us; /* until when, at the latest */
         bool stopped;
 };
 
@@ -37,8 +40,11 @@ int loop_change(const struct loop *loop, int fd, uint32_t events, struct source 
 
 void loop_later(struct loop *loop, struct task *task);
 
-/* TASK runs behind all others of this turn, when no event that was under way is left: the place to give memory back. */
-void loop_last(struct loop *loop, struct task *task);
+/* TASK runs ten milliseconds from now, or when many wait: what nobody else waits for. A turn lies between, so memory can be given back there: no
+ * event that was under way is left by then, nor a task that was queued. */
+void loop_put_off(struct loop *loop, struct task *task);
+/* All that was put off, now. */
+void loop_catch_up(struct loop *loop);
 
 /* Until stopped is set. */
 int loop_run(struct loop *loop, struct error *err);

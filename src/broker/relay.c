@@ -4,6 +4,8 @@
 #include "base/fd.h"
 
 #include <linux/sockios.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 
@@ -119,12 +121,24 @@ ssize_t flow_read(struct flow *flow, struct side *from, char *buffer, size_t n) 
         return got;
 }
 
+/* A relay sends what it has. The first send goes out at once (tcp_nagle_check() of the kernel), and of a plain request is all there is. */
+static void before_send(struct side *to) {
+        const int on = 1;
+
+        if (to->delays && to->has_sent) {
+                (void)setsockopt(to->fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on); /* a Unix socket has no such option, and never delays */
+                to->delays = false;
+        }
+        to->has_sent = true;
+}
+
 /* How many of the N bytes have gone: less than N when TO takes no more now, or a negative errno. */
 static ssize_t send_some(struct side *to, const char *data, size_t n) {
         /* tcp_send_fin() of the kernel: what still waits for more takes the end along, so the peer is sent, and woken by, one segment. */
         int flags = MSG_NOSIGNAL | MSG_DONTWAIT | (to->ends ? MSG_MORE : 0);
         size_t sent = 0;
 
+        before_send(to);
         while (sent < n && to->writable) {
                 ssize_t r = send(to->fd, data + sent, n - sent, flags);
 

@@ -20,7 +20,7 @@ struct side {
         struct source source;
         int fd, epoll;
         bool shared; /* another process may hold the socket for a moment longer than we do */
-        bool ends;   /* the next send is the last, and closing follows it */
+        bool ends;   /* the next send is the last, and an end follows it */
         int witness; /* of a Unix socket, which knows no reset: what a byte there says is helper.h's; else -1 */
         bool readable, writable;
         bool watches_output; /* since it was full for the first time; most never are */
@@ -28,6 +28,8 @@ struct side {
         bool failed;         /* it was reset, or cannot be reached any more */
         int error;           /* why, as far as the socket has told: it tells once, and whoever reads on is told of a regular end */
         bool urgent;         /* TCP urgent data has come, which would be lost or reordered */
+        bool delays;         /* TCP_NODELAY is not set yet */
+        bool has_sent;       /* something, ever */
 };
 
 /* Begins to watch SIDE, of which source and fd are set. 0 or a negative errno. */

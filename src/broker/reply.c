@@ -152,5 +152,5 @@ void reply_at_once(struct broker *broker, int fd, enum refusal refusal) {
         (void)shutdown(fd, SHUT_WR);
         (void)!recv(fd, broker->buffer, RELAY_CHUNK, MSG_DONTWAIT);
         close(fd);
-        audit_write(&broker->audit, &line);
+        broker_audit(broker, &line);
 }

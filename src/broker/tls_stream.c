@@ -85,13 +85,32 @@ static enum refusal body_byte(struct tls_stream *s, uint8_t type, uint8_t byte) 
         return s->complete && s->left && !s->more_follows ? REFUSAL_TLS_MESSAGE : REFUSAL_NONE;
 }
 
+static size_t least(size_t a, size_t b) {
+        return a < b ? a : b;
+}
+
+/* Up to the last byte of the message or the record there is nothing to judge by. Returns how many of the N bytes were taken. */
+static size_t middle(struct tls_stream *s, const uint8_t *data, size_t n) {
+        if (s->left == 0 || type_of(s) != TLS_HANDSHAKE || s->message.size < 4)
+                return 0;
+        n = least(least(n, s->left - 1u), least(message_size(s) - s->message.size - 1, TLS_RAW_MAX - s->raw));
+        str_add(&s->message, (const char *)data, n);
+        s->left -= (uint16_t)n;
+        s->raw += (uint32_t)n;
+        return n;
+}
+
 enum refusal tls_stream_feed(struct tls_stream *s, uint8_t type, const uint8_t *data, size_t n, size_t *ret_used) {
         enum refusal refusal = REFUSAL_NONE;
         size_t used = 0;
 
         while (used < n && !refusal && !s->complete && !s->alert) {
-                uint8_t byte = data[used++];
+                uint8_t byte;
 
+                used += middle(s, data + used, n - used);
+                if (used == n)
+                        break;
+                byte = data[used++];
                 if (++s->raw > TLS_RAW_MAX) {
                         refusal = REFUSAL_TLS_SIZE;
                 } else if (s->left == 0) {
