@@ -64,24 +64,28 @@ static void an_unknown_container_is_named_in_the_words_engines_look_for(void **s
         assert_int_equal(err.code, CODE_NOT_FOUND);
 }
 
+static int on_its_way_out = -1; /* the root below which "box" is removed between two looks at it */
+
+/* What container_open() waits with, in place of libc's. */
+int usleep(useconds_t microseconds) {
+        (void)microseconds;
+        assert_true(on_its_way_out >= 0);
+        assert_int_equal(unlinkat(on_its_way_out, "box", AT_REMOVEDIR), 0);
+        on_its_way_out = -1;
+        return 0;
+}
+
 static void a_container_on_its_way_out_is_not_creating(void **state) {
         _cleanup_arena_ struct arena arena = { 0 };
         _cleanup_container_ struct container c = CONTAINER_CLOSED, seen = CONTAINER_CLOSED;
         struct error err;
-        int status;
-        pid_t pid;
 
         make_container(*state, NULL, &c);
         assert_int_equal(unlinkat(c.dir, "status.json", 0), 0);
-        pid = fork();
-        if (pid == 0) {
-                usleep(3000);
-                _exit(unlinkat(c.root, "box", AT_REMOVEDIR) < 0);
-        }
+        on_its_way_out = c.root;
         assert_true(container_open(&arena, *state, "box", CONTAINER_UNLOCKED, &seen, &err) < 0);
         assert_int_equal(err.code, CODE_NOT_FOUND);
-        assert_int_equal(waitpid(pid, &status, 0), pid);
-        assert_int_equal(status, 0);
+        assert_int_equal(on_its_way_out, -1);
 }
 
 static void expect_status(const char *root, enum oci_status expected) {
