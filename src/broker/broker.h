@@ -39,7 +39,7 @@ int broker_open(struct broker *broker, struct error *err);
 /* Until a signal or the dialer's end says stop; then every connection is reset. */
 int broker_run(struct broker *broker, struct error *err);
 
-/* Adds LINE to the audit; it is written within some milliseconds. */
+/* Adds LINE to the audit; it is written a turn of the loop later. */
 void broker_audit(struct broker *broker, struct sage_audit *line);
 
 /* The dialer takes no more questions for now; connection_ask() is called again when it does. */

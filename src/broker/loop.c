@@ -9,9 +9,6 @@
 
 /* Small, so that the clock is looked at often whatever the flood. */
 #define BATCH 64
-/* No less: a timer that comes before the kernel's own tick has to be set for every wait, which costs more than is put off. */
-#define PUT_OFF_US 10000u
-#define PUT_OFF_MAX 32u
 
 int loop_open(struct loop *loop, struct error *err) {
         *loop = (struct loop){ .epoll = epoll_create1(EPOLL_CLOEXEC), .now_us = time_monotonic_us() };
@@ -59,16 +56,7 @@ void loop_put_off(struct loop *loop, struct task *task) {
         if (task->queued)
                 return;
         task->queued = true;
-        if (loop->n_put_off++ == 0)
-                loop->put_off_us = loop->now_us + PUT_OFF_US;
         append(&loop->put_off, task);
-}
-
-static struct task *due(struct loop *loop) {
-        if (loop->n_put_off < PUT_OFF_MAX && (loop->n_put_off == 0 || loop->now_us < loop->put_off_us))
-                return NULL;
-        loop->n_put_off = 0;
-        return take_all(&loop->put_off);
 }
 
 static void run_put_off(struct task *task) {
@@ -80,7 +68,6 @@ static void run_put_off(struct task *task) {
 }
 
 void loop_catch_up(struct loop *loop) {
-        loop->n_put_off = 0;
         run_put_off(take_all(&loop->put_off));
 }
 
@@ -100,10 +87,8 @@ static int time_to_wait(const struct loop *loop) {
         const struct deadline *first = deadline_first(&loop->deadlines);
         uint64_t at = first ? first->at_us : UINT64_MAX, ms;
 
-        if (loop->later.first)
+        if (loop->later.first || loop->put_off.first)
                 return 0;
-        if (loop->n_put_off && loop->put_off_us < at)
-                at = loop->put_off_us;
         if (at == UINT64_MAX)
                 return -1;
         ms = at <= loop->now_us ? 0 : (at - loop->now_us + 999) / 1000;
@@ -131,7 +116,7 @@ int loop_run(struct loop *loop, struct error *err) {
                 if (n < 0 && errno != EINTR)
                         return fail_errno(err, CODE_INTERNAL, errno, "", "cannot wait for sockets");
                 look_at_clock(loop);
-                put_off = due(loop);
+                put_off = take_all(&loop->put_off);
                 for (int i = 0; i < n && !loop->stopped; i++) {
                         struct source *source = events[i].data.ptr;
 

@@ -26,8 +26,6 @@ struct loop {
         struct task_queue {
                 struct task *first, **last; /* last: where the next one goes, if there is a first */
         } later, put_off;
-        uint32_t n_put_off;
-        uint64_t put_off_us; /* until when, at the latest */
         bool stopped;
 };
 
@@ -40,8 +38,8 @@ int loop_change(const struct loop *loop, int fd, uint32_t events, struct source 
 
 void loop_later(struct loop *loop, struct task *task);
 
-/* TASK runs ten milliseconds from now, or when many wait: what nobody else waits for. A turn lies between, so memory can be given back there: no
- * event that was under way is left by then, nor a task that was queued. */
+/* TASK runs at the end of the next turn, behind whatever that brings: what nobody else waits for. So memory can be given back there: no event
+ * that was under way is left by then, nor a task that was queued. (Later still would take a timer, which costs more than is put off.) */
 void loop_put_off(struct loop *loop, struct task *task);
 /* All that was put off, now. */
 void loop_catch_up(struct loop *loop);
