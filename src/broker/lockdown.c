@@ -25,7 +25,6 @@
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
-#include <sys/timerfd.h>
 #include <unistd.h>
 
 /* In a report of its death a sanitizer asks for things that it can do without. */
@@ -60,49 +59,27 @@ static void say_missing(const char *what) {
 #define OLDER_OWN_CALLS
 #endif
 
-/* What the front does with the sockets, pipes and files that it holds. Everything that makes a descriptor makes one that leads nowhere
- * (epoll, pipe, timer), or one of a client who came to us (accept4). */
+/* What the front does with the sockets and files that it holds, and nothing that it does not do. What makes a descriptor makes one that
+ * leads nowhere (epoll), or one of a client who came to us (accept4). */
 static const struct call front_calls[] = {
         OWN_CALLS,
         OLDER_OWN_CALLS
         /* tcp(7), MSG_FASTOPEN: sending with it connects, and a listener becomes an unconnected socket by shutdown(2). */
         CALL_IF(sendto, 3, MSG_FASTOPEN, 0),
         CALL_IF(sendmsg, 2, MSG_FASTOPEN, 0),
-        CALL(splice),
-        CALL(tee),
         CALL(accept4),
         CALL(epoll_create1),
-        CALL(pipe2),
-        CALL(timerfd_create),
-        CALL(timerfd_settime),
-        CALL(clock_nanosleep),
         CALL(getsockname),
         CALL(getcpu), /* where the C library does not know by itself (rseq(2)) */
-        CALL(getpeername),
         CALL_IF_BOTH(setsockopt, 1, SOL_SOCKET, 2, SO_LINGER),
-        CALL_IF_BOTH(setsockopt, 1, SOL_SOCKET, 2, SO_SNDBUF),
-        CALL_IF_BOTH(setsockopt, 1, SOL_SOCKET, 2, SO_RCVBUF),
-        CALL_IF_BOTH(setsockopt, 1, SOL_SOCKET, 2, SO_RCVLOWAT),
-        CALL_IF_BOTH(setsockopt, 1, SOL_SOCKET, 2, SO_OOBINLINE),
         CALL_IF_BOTH(setsockopt, 1, IPPROTO_TCP, 2, TCP_NODELAY),
-        CALL_IF_BOTH(setsockopt, 1, IPPROTO_TCP, 2, TCP_QUICKACK),
-        CALL_IF_BOTH(setsockopt, 1, IPPROTO_TCP, 2, TCP_USER_TIMEOUT),
-        CALL_IF_BOTH(setsockopt, 1, IPPROTO_TCP, 2, TCP_CORK),
-        CALL_IF_BOTH(setsockopt, 1, IPPROTO_TCP, 2, TCP_NOTSENT_LOWAT),
-        CALL_IF(ioctl, 1, ~0u, SIOCATMARK),
-        CALL_IF(ioctl, 1, ~0u, SIOCINQ),
         CALL_IF(ioctl, 1, ~0u, SIOCOUTQ),
         CALL_IF(fcntl, 1, ~0u, F_GETFL),
         CALL_IF(fcntl, 1, ~0u, F_SETFL),
         CALL_IF(fcntl, 1, ~0u, F_GETFD),
-        CALL_IF(fcntl, 1, ~0u, F_SETPIPE_SZ),
-        CALL_IF(fcntl, 1, ~0u, F_GETPIPE_SZ),
         CALL(ftruncate),
         CALL(lseek),
         CALL(pread64),
-        CALL(pwrite64),
-        CALL(fsync),
-        CALL(fdatasync),
         CALL(fstat),
         CALL_IF(newfstatat, 3, ~0u, AT_EMPTY_PATH), /* how newer C libraries do fstat(3); what a path would name is an empty root */
 };
