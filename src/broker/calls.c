@@ -47,11 +47,16 @@ static void add(struct program *p, struct sock_filter instruction) {
                 p->too_long = true;
 }
 
-/* From the comparison at AT to what comes next: 255 instructions at most. */
-static uint8_t distance(struct program *p, unsigned at) {
-        if (p->n - at - 1 > UINT8_MAX)
-                p->too_long = true;
-        return (uint8_t)(p->n - at - 1);
+/* Where the comparison at AT leads when it says HOLDS: to what comes next, over 255 instructions at most. */
+static void lead_here(struct program *p, unsigned at, bool holds) {
+        unsigned distance = p->n - at - 1;
+
+        if (p->too_long || distance > UINT8_MAX)
+                p->too_long = true; /* so AT may not be there */
+        else if (holds)
+                p->code[at].jt = (uint8_t)distance;
+        else
+                p->code[at].jf = (uint8_t)distance;
 }
 
 static void allow_if_equal(struct program *p, uint32_t value) {
@@ -91,7 +96,7 @@ static void add_alternatives(struct program *p, const struct call *const *rows, 
                 at = p->n;
                 add(p, (struct sock_filter)IF_EQUAL(c->value, 0, 0));
                 add_alternatives(p, rows + i, end - i, depth + 1);
-                p->code[at].jf = distance(p, at);
+                lead_here(p, at, false);
                 held = NULL;
         }
 }
@@ -108,7 +113,7 @@ static void add_call(struct program *p, const struct call *const *rows, size_t n
         add(p, (struct sock_filter)IF_EQUAL((uint32_t)rows[0]->number, 0, 0));
         add_alternatives(p, rows, n, 0);
         add(p, (struct sock_filter)RETURN(p->otherwise));
-        p->code[at].jf = distance(p, at);
+        lead_here(p, at, false);
 }
 
 static void add_leaf(struct program *p, size_t first, size_t end) {
@@ -122,7 +127,7 @@ static void add_leaf(struct program *p, size_t first, size_t end) {
         }
         add(p, (struct sock_filter)RETURN(p->otherwise));
         for (unsigned i = 0; i < p->n_allows; i++)
-                p->code[p->allows[i]].jt = distance(p, p->allows[i]);
+                lead_here(p, p->allows[i], true);
         add(p, (struct sock_filter)RETURN(SECCOMP_RET_ALLOW));
 }
 
@@ -142,7 +147,7 @@ static void add_tree(struct program *p, size_t first, size_t end) {
         }
         add(p, (struct sock_filter)IF_GREATER_EQUAL((uint32_t)p->rows[middle]->number, 0, 0));
         add_tree(p, first, middle);
-        p->code[at].jt = distance(p, at);
+        lead_here(p, at, true);
         add_tree(p, middle, end);
 }
 
