@@ -109,6 +109,10 @@ static enum refusal settle_framing(struct http_answer *answer) {
                 answer->framing = HTTP_BODY_CHUNKED;
         else
                 answer->framing = answer->has_length ? HTTP_BODY_LENGTH : HTTP_BODY_CLOSE;
+        if (says_no_length(answer)) {
+                answer->has_length = false;
+                answer->length = 0;
+        }
         http_drop_hops(&answer->lines, answer->fields, answer->n_fields);
         /* A Connection that named one of these would take the body's end away. */
         for (size_t i = 0; i < answer->n_fields; i++) {
@@ -167,7 +171,7 @@ void http_answer_write(const struct http_answer *answer, struct str *out) {
         str_add(out, answer->lines.bytes.text + answer->reason, answer->n_reason);
         str_puts(out, "\r\n");
         http_write_fields(&answer->lines, answer->fields, answer->n_fields, out);
-        if (answer->has_length && !says_no_length(answer))
+        if (answer->has_length)
                 http_write_length(answer->length, out);
         str_puts(out, http_answer_is_interim(answer) ? "\r\n" : "Connection: close\r\n\r\n");
 }

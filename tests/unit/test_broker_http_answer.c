@@ -59,7 +59,7 @@ static void the_framing_is_told(void **state) {
                 { "GET", "HTTP/1.1 200 OK\r\n\r\n", HTTP_BODY_CLOSE, 0 },
                 { "HEAD", "HTTP/1.1 200 OK\r\nContent-Length: 12\r\n\r\n", HTTP_BODY_NONE, 12 },
                 { "HEAD", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n", HTTP_BODY_NONE, 0 },
-                { "GET", "HTTP/1.1 204 No Content\r\nContent-Length: 12\r\n\r\n", HTTP_BODY_NONE, 12 },
+                { "GET", "HTTP/1.1 204 No Content\r\nContent-Length: 12\r\n\r\n", HTTP_BODY_NONE, 0 },
                 { "GET", "HTTP/1.1 304 Not Modified\r\nContent-Length: 12\r\n\r\n", HTTP_BODY_NONE, 12 },
                 { "GET", "HTTP/1.1 100 Continue\r\n\r\n", HTTP_BODY_NONE, 0 },
         };

@@ -209,22 +209,23 @@ CHILD_TEST(a_launch_that_fails_leaves_no_class, 0) {
 }
 
 /* A cgroup is what events wants first; any directory does, in which nothing is counted. */
-static void pretend_cgroup(const char *scratch) {
-        char status[4096], changed[8192], *at;
+static void pretend_cgroup(const char *scratch, const char *status) {
+        const char *at = strstr(status, "\"rdt\":");
+        char changed[8192];
 
-        read_text("state/box/status.json", status, sizeof status);
-        at = strstr(status, "\"rdt\":");
         CHECK(at);
-        *at = '\0';
-        snprintf(changed, sizeof changed, "%s\"cgroup\":{\"path\":\"%s\",\"ours\":0},\"rdt\":%s", status, scratch, at + strlen("\"rdt\":"));
+        snprintf(changed, sizeof changed, "%.*s\"cgroup\":{\"path\":\"%s\",\"ours\":0},%s", (int)(at - status), status, scratch, at);
         write_text("state/box/status.json", changed);
 }
 
 CHILD_TEST(events_tells_of_the_class_and_of_what_is_monitored, 0) {
+        char status[4096];
+
         begin(scratch);
         bundle("/bin/sleep", "{\"closID\":\"gold\",\"l3CacheSchema\":\"L3:0=f\",\"enableMonitoring\":true}");
         CHECK(runtime("run", "--detach", "--bundle", "bundle", "box", NULL) == 0);
-        pretend_cgroup(scratch);
+        read_text("state/box/status.json", status, sizeof status);
+        pretend_cgroup(scratch, status);
         CHECK(__real_mkdir("resctrl/gold/mon_groups/box/mon_data", 0755) == 0);
         CHECK(__real_mkdir("resctrl/gold/mon_groups/box/mon_data/mon_L3_01", 0755) == 0);
         CHECK(__real_mkdir("resctrl/gold/mon_groups/box/mon_data/mon_L3_00", 0755) == 0);
@@ -233,6 +234,10 @@ CHILD_TEST(events_tells_of_the_class_and_of_what_is_monitored, 0) {
         CHECK(runtime("events", "--stats", "box", NULL) == 0);
         CHECK(said("\"intel_rdt\":{") && said("\"l3_cache_schema\":\"L3:0=f\"") && said("\"mem_bw_info\":{\"bandwidth_gran\":10}"));
         CHECK(said("\"cmt_stats\":[{\"llc_occupancy\":5},{\"llc_occupancy\":6}]"));
+        write_text("state/box/status.json", status);
+        CHECK(runtime("kill", "box", "KILL", NULL) == 0);
+        while (waitpid(-1, NULL, 0) > 0)
+                ;
 }
 
 int main(int argc, char **argv) {
