@@ -201,18 +201,25 @@ def test_a_runtime_that_is_killed_while_it_makes_room_leaves_no_room(vm):
     container.resources["pids"] = {"limit": 2}
     container.launch()
     limit = lambda: container.cgroup().read("pids.max")  # noqa: E731
-    kill_at_second_birth(vm.runtime_path, "exec", container.id, "/bin/true")
-    assert limit() == "3"  # the moment is the one that is meant
+
+    def kill_with_room():
+        for _ in range(20):  # who made the process may have gone on before it is seen
+            kill_at_second_birth(vm.runtime_path, "exec", container.id, "/bin/true")
+            if limit() == "3":
+                return
+            assert limit() == "2"
+        raise AssertionError("the moment that is meant never came")
+
+    kill_with_room()
     container.exec("/bin/true").must_succeed()
     assert limit() == "2"
 
-    kill_at_second_birth(vm.runtime_path, "exec", container.id, "/bin/true")
-    assert limit() == "3"
+    kill_with_room()
     vm.runtime("pause", container.id).must_succeed()
     assert limit() == "2"
     vm.runtime("resume", container.id).must_succeed()
 
-    kill_at_second_birth(vm.runtime_path, "exec", container.id, "/bin/true")
+    kill_with_room()
     container.cgroup().write("pids.max", "7")
     container.exec("/bin/true").must_succeed()
     assert limit() == "7"  # somebody else's word
