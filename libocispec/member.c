@@ -49,16 +49,6 @@ void spec_member_take(const struct spec_type *type, unsigned i, void *into, cons
                 *(uint64_t *)into |= *(const uint64_t *)from & UINT64_C(1) << field->presence;
 }
 
-void spec_member_drop(const struct spec_type *type, unsigned i, void *value) {
-        const struct spec_field *field = field_of(type, i);
-
-        memset((char *)value + field->offset, 0, has_bit(field) ? field->width : sizeof(void *));
-        if (field->form != SPEC_ONE)
-                memset((char *)value + field->count, 0, sizeof(size_t));
-        if (has_bit(field))
-                *(uint64_t *)value &= ~(UINT64_C(1) << field->presence);
-}
-
 /* ---- values ---------------------------------------------------------------------------------------------------------- */
 
 static uint64_t load(const struct spec_field *field, const char *at) {

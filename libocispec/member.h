@@ -14,7 +14,6 @@ int spec_member_find(const struct spec_type *type, const char *name, size_t n);
 bool spec_member_given(const struct spec_type *type, unsigned i, const void *value);
 /* INTO gets what FROM has, which must live as long: lists and strings are not copied. */
 void spec_member_take(const struct spec_type *type, unsigned i, void *into, const void *from);
-void spec_member_drop(const struct spec_type *type, unsigned i, void *value);
 
 /* Both have it. The order of a list counts. */
 bool spec_member_equal(const struct spec_type *type, unsigned i, const void *a, const void *b);

@@ -27,8 +27,8 @@ int credentials_no_new_privileges(const struct plan_process *process, struct err
         return 0;
 }
 
-/* EINVAL is the first number that this kernel has no capability for (capabilities(7), cap_last_cap), so that is not asked for separately.
- * */
+/* EINVAL is the first number that this kernel has no capability for (capabilities(7), cap_last_cap), so that is not asked for
+ * separately. */
 int credentials_drop_bounding(const struct plan_process *process, struct error *err) {
         for (unsigned n = 0; n < 64; n++) {
                 if (process->capabilities->bounding & BIT(n))

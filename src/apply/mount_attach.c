@@ -21,9 +21,6 @@
 #include "base/fd.h"
 #include "base/str.h"
 
-/* mount(2): the options of a file system fit in one page. */
-#define DATA_MAX 4096
-
 struct attach {
         const struct plan_plan *plan;
         int root;
@@ -70,8 +67,8 @@ static const char *name_in_fresh(const struct attach *a, const char *destination
 }
 
 /* A bundle mounts an empty tmpfs on /dev, and pts, shm and mqueue in it next. Nobody has seen that file system yet, so there is no need to
- * find out that those are missing and where they belong: half of the system calls. -ENOENT: not such a case, look for it in the usual way.
- * */
+ * find out that those are missing and where they belong: half of the system calls. -ENOENT: not such a case, look for it in the usual
+ * way. */
 static int open_in_fresh(struct attach *a, const char *destination) {
         const char *name = name_in_fresh(a, destination);
         int fd;
@@ -143,8 +140,8 @@ static int compose_data(
                         return fail_mount(err, errno, m, "look at what is");
                 mode = (int)(st.st_mode & 07777);
         }
-        if (mount_data(m->type, m->data, mode, a->plan->rootfs, buffer, DATA_MAX, ret_data) < 0)
-                return fail(err, CODE_CONFIG_INVALID, E2BIG, m->field, "the options take more than %d bytes", DATA_MAX - 1);
+        if (mount_data(m->type, m->data, mode, a->plan->rootfs, buffer, MOUNT_DATA_MAX, ret_data) < 0)
+                return fail(err, CODE_CONFIG_INVALID, E2BIG, m->field, "the options take more than %d bytes", MOUNT_DATA_MAX - 1);
         return 0;
 }
 
@@ -210,7 +207,7 @@ static int attach_detached(struct attach *a, const struct plan_mount *m, int *ta
 static int attach_filesystem(struct attach *a, const struct plan_mount *m, int *source, struct error *err) {
         _cleanup_close_ int target = -1;
         const char *data = NULL;
-        char buffer[DATA_MAX];
+        char buffer[MOUNT_DATA_MAX];
         bool existed;
         int r;
 

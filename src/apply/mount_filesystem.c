@@ -6,11 +6,9 @@
 #include <sys/mount.h>
 #include <unistd.h>
 
+#include "apply/mounts.h"
 #include "base/fd.h"
 #include "base/str.h"
-
-/* mount(2): the options of a file system fit in one page. */
-#define DATA_MAX 4096
 
 /* What is the file system's, by the names that fsconfig(2) has (kernel: fs/fs_context.c, common_set_sb_flag). */
 static const struct {
@@ -53,7 +51,7 @@ static int set_option(int context, char *option) {
 /* As the kernel takes the text of mount(2) apart: at commas, but not those in the quotation marks of a label, which it takes off
  * (security/selinux/hooks.c, selinux_sb_eat_lsm_opts), nor those behind a backslash (fs/overlayfs/params.c). */
 static int set_options(int context, const char *data) {
-        char option[DATA_MAX];
+        char option[MOUNT_DATA_MAX];
         bool quoted = false;
         size_t n = 0;
 

@@ -32,6 +32,9 @@ int mount_attach_live(const struct plan_plan *plan, const struct plan_mount *m, 
  * because mount points, device nodes and the console may have to be made in them. */
 int mounts_finish(const struct plan_plan *plan, int root, struct error *err);
 
+/* mount(2): the options of a file system fit in one page. */
+#define MOUNT_DATA_MAX 4096
+
 /* Does the comma-separated DATA (NULL: none) have an option NAME=? */
 bool mount_data_has(const char *data, const char *name);
 

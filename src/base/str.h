@@ -34,6 +34,13 @@ static inline const char *str_after(const char *text, const char *prefix) {
         return strncmp(text, prefix, n) == 0 ? text + n : NULL;
 }
 
+/* Is the absolute PATH TOP, or does it lie below it? By their names only; neither ends with a slash, but for "/" itself. */
+static inline bool path_is_below(const char *path, const char *top) {
+        const char *rest = str_after(path, top);
+
+        return rest && (*rest == '\0' || *rest == '/' || streq(top, "/"));
+}
+
 /* A whole string of decimal digits, no sign, no blank, not above MAX, as the number it says. 0 or -EINVAL / -ERANGE. */
 int str_to_u64(const char *text, uint64_t max, uint64_t *ret);
 /* "8:0 …" as two numbers, BETWEEN what stands between them. True if TEXT begins so. sscanf(3) would be 128 KiB more of a launch's memory

@@ -9,13 +9,11 @@
 #include "facts/facts.h"
 #include "facts/trusted_file.h"
 #include "libocispec/validators.h"
-#include "plan/annotations.h"
 
 #define POLICY_MAX (1u << 20)
 
 bool sandbox_asked(const struct invocation *invocation, const struct oci_config *config) {
-        return invocation->sandbox_policy ||
-                (config->n_annotations && annotation_begins(config->annotations, config->n_annotations, "sage."));
+        return invocation->sandbox_policy || sage_annotated(config);
 }
 
 static int read_policy(struct arena *arena, const char *path, bool callers, const struct spec_type *type, void *ret, struct error *err) {

@@ -39,7 +39,7 @@ static int step(int directory, const char *name, const char *here, bool last, st
         return fail_errno(err, errnum == ENOENT ? CODE_NOT_FOUND : CODE_CONFIG_INVALID, errnum, here, "cannot open this");
 }
 
-int trusted_file_read(const char *path, bool callers, size_t max, struct str *out, struct error *err) {
+int trusted_file_open(const char *path, bool callers, struct error *err) {
         _cleanup_close_ int fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
         _cleanup_str_ struct str here = { 0 };
         int r = fd < 0 ? fail_errno(err, CODE_CONFIG_INVALID, errno, "/", "cannot open this") : judge(fd, "/", callers, false, err);
@@ -61,8 +61,15 @@ int trusted_file_read(const char *path, bool callers, size_t max, struct str *ou
                 fd = next;
                 r = judge(fd, here.text, callers, last, err);
         }
-        if (r < 0)
-                return r;
+        return r < 0 ? r : take_fd(&fd);
+}
+
+int trusted_file_read(const char *path, bool callers, size_t max, struct str *out, struct error *err) {
+        _cleanup_close_ int fd = trusted_file_open(path, callers, err);
+        int r;
+
+        if (fd < 0)
+                return fd;
         r = file_read_fd(fd, max, out);
         return r < 0 ? fail_errno(err, CODE_CONFIG_INVALID, -r, path, "cannot read this file") : 0;
 }

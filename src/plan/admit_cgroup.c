@@ -44,13 +44,6 @@ static const char *not_writable(const struct question *q, const struct obstacle 
                 identity ? identity->euid : 0);
 }
 
-/* TOP is PATH or one of its ancestors. */
-static bool contains(const char *top, const char *path) {
-        const char *rest = str_after(path, top);
-
-        return rest && (*rest == '\0' || *rest == '/' || streq(top, "/"));
-}
-
 /* Length of the deepest common ancestor of two cgroups, without the slash behind it; 0 is the root. */
 static size_t common_length(const char *a, const char *b) {
         size_t last = 0, i = 0;
@@ -74,7 +67,7 @@ static const char *outside_delegation(const struct question *q, const struct obs
         if (!is_v2(q) || by_systemd(q) || !cgroup->root || !plan || !plan->cgroup->path)
                 return NULL;
         common = arena_strndup(q->arena, cgroup->own, common_length(cgroup->own, plan->cgroup->path));
-        if (contains(cgroup->root, *common ? common : "/"))
+        if (path_is_below(*common ? common : "/", cgroup->root))
                 return NULL;
         return arena_printf(
                 q->arena, "we are in %s, and may move processes only below %s, not into %s", cgroup->own, cgroup->root, plan->cgroup->path);

@@ -76,17 +76,10 @@ static int compile_devices(struct compilation *c, const struct oci_linux_resourc
         return 0;
 }
 
-/* TOP is PATH or above it. */
-static bool contains(const char *top, const char *path) {
-        const char *rest = str_after(path, top);
-
-        return rest && (*rest == '\0' || *rest == '/' || streq(top, "/"));
-}
-
 static bool may_use(const struct compilation *c, const char *path) {
         const struct facts_cgroup *cgroup = c->facts->cgroup;
 
-        return is_host_root(c->facts->identity) || (cgroup->writable && (!cgroup->root || contains(cgroup->root, path)));
+        return is_host_root(c->facts->identity) || (cgroup->writable && (!cgroup->root || path_is_below(path, cgroup->root)));
 }
 
 /* An ordinary user whom nobody gave a cgroup still gets a container, as with runc and crun, as long as nothing is to be limited; else

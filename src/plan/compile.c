@@ -67,7 +67,7 @@ static int sage_if_any(struct compilation *c) {
         struct sage_asked asked;
         int r;
 
-        if (!c->request->sage && (!config->n_annotations || !annotation_begins(config->annotations, config->n_annotations, "sage.")))
+        if (!c->request->sage && !sage_annotated(config))
                 return 0;
         r = sage_compile(c->arena, config, c->request->sage ? c->request->sage : &none, &asked, c->err);
         if (r < 0)

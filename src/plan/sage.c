@@ -2,6 +2,7 @@
 
 #include <sha2.h>
 
+#include "plan/annotations.h"
 #include "plan/sage_draft.h"
 
 static int check_strict(struct sage_draft *d) {
@@ -37,20 +38,9 @@ static int lay_annotations(struct sage_draft *d) {
 
 /* FIPS 180-4. */
 static const char *fingerprint(struct arena *arena, const struct str *text) {
-        static const char digits[] = "0123456789abcdef";
-        char *print = arena_alloc(arena, sizeof "sha256:" + 2 * SHA256_DIGEST_LENGTH), *to = stpcpy(print, "sha256:");
-        uint8_t digest[SHA256_DIGEST_LENGTH];
-        SHA2_CTX context;
+        char digest[SHA256_DIGEST_STRING_LENGTH];
 
-        SHA256Init(&context);
-        SHA256Update(&context, (const uint8_t *)text->text, text->size);
-        SHA256Final(digest, &context);
-        for (size_t i = 0; i < sizeof digest; i++) {
-                *to++ = digits[digest[i] >> 4];
-                *to++ = digits[digest[i] & 15];
-        }
-        *to = '\0';
-        return print;
+        return arena_printf(arena, "sha256:%s", SHA256Data((const uint8_t *)text->text, text->size, digest));
 }
 
 static int finish(struct sage_draft *d, struct sage_asked *ret) {
@@ -83,6 +73,10 @@ static int (*const steps[])(struct sage_draft *) = {
         sage_host_bounds,
         sage_limits,
 };
+
+bool sage_annotated(const struct oci_config *config) {
+        return annotation_begins(config->annotations, config->n_annotations, "sage.");
+}
 
 int sage_compile(struct arena *arena, const struct oci_config *config, const struct sage_sources *sources, struct sage_asked *ret,
         struct error *err) {

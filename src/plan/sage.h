@@ -29,6 +29,9 @@ struct sage_asked {
         const char *field;                  /* what asks: an annotation's path or --sandbox-policy */
 };
 
+/* Does CONFIG have annotations of ours? */
+bool sage_annotated(const struct oci_config *config);
+
 /* The policy that its annotations name (no path, and so checked that it cannot become one); NULL: none, also where they do not count. */
 int sage_policy_name(struct arena *arena, const struct oci_config *config, const char **ret, struct error *err);
 

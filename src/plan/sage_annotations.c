@@ -31,7 +31,7 @@ static int find_target(struct sage_draft *d, const char *key, struct target *ret
         if (!word)
                 return unknown(d, key, NULL, NULL);
         if (streq(word, "profile") || streq(word, "policy")) {
-                *ret = (struct target){ .kind = *word == 'p' && word[1] == 'r' ? PROFILE : POLICY };
+                *ret = (struct target){ .kind = streq(word, "profile") ? PROFILE : POLICY };
                 return 0;
         }
         n = strcspn(word, ".");
@@ -80,32 +80,16 @@ static int take(
         return 0;
 }
 
-static int read_object(struct sage_draft *d, struct sage_layer *layer, const struct string_pair *pair, enum sage_group group) {
-        const struct spec_type *type = sage_groups[group].type;
-        union {
-                struct sage_resources r;
-                struct sage_network n;
-                struct sage_process p;
-                struct sage_filesystem f;
-                struct sage_host h;
-        } value;
-        int r = spec_decode_inside(d->arena, type, pair->key, pair->value, strlen(pair->value), &value, d->err);
-
-        return r < 0 ? within(d, pair, group, false, r) : take(d, layer, group, &value, SAGE_OBJECT, pair->key);
-}
-
-static int read_member(struct sage_draft *d, struct sage_layer *layer, const struct string_pair *pair, const struct target *target) {
+static int read_value(struct sage_draft *d, struct sage_layer *layer, const struct string_pair *pair, const struct target *target) {
         const struct spec_type *type = sage_groups[target->group].type;
-        union {
-                struct sage_resources r;
-                struct sage_network n;
-                struct sage_process p;
-                struct sage_filesystem f;
-                struct sage_host h;
-        } value;
-        int r = spec_member_decode(d->arena, type, target->member, pair->value, &value, d->err);
+        bool member = target->kind == MEMBER;
+        union sage_value value;
+        int r = member ? spec_member_decode(d->arena, type, target->member, pair->value, &value, d->err)
+                       : spec_decode_inside(d->arena, type, pair->key, pair->value, strlen(pair->value), &value, d->err);
 
-        return r < 0 ? within(d, pair, target->group, true, r) : take(d, layer, target->group, &value, SAGE_MEMBER, pair->key);
+        if (r < 0)
+                return within(d, pair, target->group, member, r);
+        return take(d, layer, target->group, &value, member ? SAGE_MEMBER : SAGE_OBJECT, pair->key);
 }
 
 static int read_profile(struct sage_draft *d, struct sage_layer *layer, const struct string_pair *pair) {
@@ -132,10 +116,8 @@ int sage_annotations(struct sage_draft *d, struct sage_layer *ret) {
                         continue;
                 if ((r = find_target(d, pair->key, &target)) < 0 || (r = sage_trust_annotation(d, pair->key)) < 0)
                         return r;
-                if (target.kind == OBJECT)
-                        r = read_object(d, &layer, pair, target.group);
-                else if (target.kind == MEMBER)
-                        r = read_member(d, &layer, pair, &target);
+                if (target.kind == OBJECT || target.kind == MEMBER)
+                        r = read_value(d, &layer, pair, &target);
                 else if (target.kind == PROFILE)
                         r = read_profile(d, &layer, pair);
                 if (r < 0)

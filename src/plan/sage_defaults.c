@@ -47,13 +47,7 @@ int sage_defaults(struct sage_draft *d) {
         int r;
 
         for (unsigned g = 0; g < SAGE_GROUPS; g++) {
-                union {
-                        struct sage_resources r;
-                        struct sage_network n;
-                        struct sage_process p;
-                        struct sage_filesystem f;
-                        struct sage_host h;
-                } defaults;
+                union sage_value defaults;
                 void *value = strict ? sage_group_make(d->arena, d->layer->request, g) : sage_group(d->layer->request, g);
 
                 if (!value)

@@ -29,6 +29,15 @@ struct sage_group_row {
 };
 extern const struct sage_group_row sage_groups[SAGE_GROUPS];
 
+/* Room for the object of any group. */
+union sage_value {
+        struct sage_resources resources;
+        struct sage_network network;
+        struct sage_process process;
+        struct sage_filesystem filesystem;
+        struct sage_host host;
+};
+
 /* The object of GROUP in REQUEST; NULL: there is none. sage_group_make() makes an empty one. */
 void *sage_group(const struct sage_request *request, enum sage_group group);
 void *sage_group_make(struct arena *arena, struct sage_request *request, enum sage_group group);

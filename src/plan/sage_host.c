@@ -108,12 +108,9 @@ static int check_ceiling(struct sage_draft *d, const struct sage_ceilings *limit
 }
 
 static bool within(struct arena *arena, const char *path, const char *const *roots, size_t n) {
-        for (size_t i = 0; i < n; i++) {
-                const char *root = sage_shortest(arena, roots[i]), *rest = streq(root, "/") ? "" : str_after(path, root);
-
-                if (rest && (*rest == '\0' || *rest == '/'))
+        for (size_t i = 0; i < n; i++)
+                if (path_is_below(path, sage_shortest(arena, roots[i])))
                         return true;
-        }
         return false;
 }
 

@@ -25,16 +25,9 @@ const char *sage_shortest(struct arena *arena, const char *path) {
         return copy;
 }
 
-/* A is B or lies below it. */
-static bool below(const char *a, const char *b) {
-        const char *rest = streq(b, "/") ? a : str_after(a, b);
-
-        return rest && (*rest == '\0' || *rest == '/');
-}
-
 static const char *meets(const char *path, const char *const *list, size_t n, bool contains) {
         for (size_t i = 0; i < n; i++)
-                if (below(path, list[i]) || (contains && below(list[i], path)))
+                if (path_is_below(path, list[i]) || (contains && path_is_below(list[i], path)))
                         return list[i];
         return NULL;
 }
@@ -49,7 +42,7 @@ static int check_root(struct sage_draft *d, const struct sage_filesystem *f) {
                 return SAGE_REFUSE(d, SAGE_FILESYSTEM, "workspace_root", -1, "%s is or lies below %s, which the sandbox has for itself",
                         f->workspace_root, hit);
         for (size_t i = 0; i < config->n_mounts; i++)
-                if (config->mounts[i].destination && below(f->workspace_root, config->mounts[i].destination) &&
+                if (config->mounts[i].destination && path_is_below(f->workspace_root, config->mounts[i].destination) &&
                         !streq(config->mounts[i].destination, "/"))
                         return SAGE_REFUSE(d, SAGE_FILESYSTEM, "workspace_root", -1, "%s lies on mounts[%zu], %s", f->workspace_root, i,
                                 config->mounts[i].destination);
@@ -81,8 +74,8 @@ static int check_path(struct sage_draft *d, const struct sage_filesystem *f, con
 
         if (hit)
                 return SAGE_REFUSE(d, SAGE_FILESYSTEM, member, -1, "%s would bring in what is in %s", path, hit);
-        if (f->workspace_root && (below(path, f->workspace_root) || below(f->workspace_root, path)) &&
-                !(f->workspace && below(path, f->workspace)))
+        if (f->workspace_root && (path_is_below(path, f->workspace_root) || path_is_below(f->workspace_root, path)) &&
+                !(f->workspace && path_is_below(path, f->workspace)))
                 return SAGE_REFUSE(
                         d, SAGE_FILESYSTEM, member, -1, "%s and workspace_root, %s, would lie on each other", path, f->workspace_root);
         return 0;
@@ -93,7 +86,7 @@ static int check_write_path(struct sage_draft *d, const struct sage_filesystem *
 
         if (hit)
                 return SAGE_REFUSE(d, SAGE_FILESYSTEM, "write_paths", -1, "%s would make the system's files in %s writable", path, hit);
-        if (f->workspace && below(f->workspace, path))
+        if (f->workspace && path_is_below(f->workspace, path))
                 return SAGE_REFUSE(d, SAGE_FILESYSTEM, "write_paths", -1, "%s holds the workspace %s, which could be moved away under it",
                         path, f->workspace);
         for (size_t i = 0; i < f->n_read_paths; i++)
@@ -113,7 +106,7 @@ static int check_lists(struct sage_draft *d, struct sage_filesystem *f) {
         for (size_t i = 0; i < f->n_read_paths; i++) {
                 if ((r = check_path(d, f, "read_paths", f->read_paths[i])) < 0)
                         return r;
-                if (!f->workspace || !below(f->read_paths[i], f->workspace)) /* what is in the workspace is there already */
+                if (!f->workspace || !path_is_below(f->read_paths[i], f->workspace)) /* what is in the workspace is there already */
                         f->read_paths[kept++] = f->read_paths[i];
         }
         if (f->read_paths)

@@ -126,8 +126,8 @@ CHILD_TEST(magic_links_are_refused, CLONE_NEWPID) {
         CHECK(access("made", F_OK) < 0);
 }
 
-/* CVE-2021-30465 and CVE-2024-45310: somebody who shares a volume swaps a directory for a symlink to the host while we make things in it.
- * */
+/* CVE-2021-30465 and CVE-2024-45310: somebody who shares a volume swaps a directory for a symlink to the host while we make things
+ * in it. */
 CHILD_TEST(a_race_of_renames_never_leads_out, 0) {
         struct timespec begin, now;
         struct error err;

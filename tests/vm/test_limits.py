@@ -127,21 +127,38 @@ def test_exec_needs_room_for_one_process_only_also_where_it_takes_an_usher(vm):
     assert len(container.cgroup().processes()) == 1
 
 
-def cgroups_at_birth(*argv):
-    """Runs ARGV to its end, and returns what /proc/PID/cgroup says of each process that it makes before that one's first instruction."""
-    trace_me, go_on, set_options, fork_clone_exitkill, all_children = 0, 7, 0x4200, 0x2 | 0x8 | 0x100000, 0x40000000  # ptrace(2), waitpid(2)
-    ptrace = ctypes.CDLL(None).ptrace
-    ptrace.argtypes = [ctypes.c_long] * 4
+ALL_CHILDREN = 0x40000000  # waitpid(2), __WALL
+
+
+def ptrace(request, pid, data):
+    call = ctypes.CDLL(None).ptrace
+    call.argtypes = [ctypes.c_long] * 4
+    call(request, pid, 0, data)
+
+
+def traced(argv):
+    """Starts ARGV. All that it makes stops where it begins, and ends with us."""
+    trace_me, set_options, fork_clone_exitkill = 0, 0x4200, 0x2 | 0x8 | 0x100000
     first = os.fork()
     if first == 0:
-        ptrace(trace_me, 0, 0, 0)
+        ptrace(trace_me, 0, 0)
         os.execv(argv[0], argv)
     os.waitpid(first, 0)
-    ptrace(set_options, first, 0, fork_clone_exitkill)
-    ptrace(go_on, first, 0, 0)
+    ptrace(set_options, first, fork_clone_exitkill)
+    go_on(first, signal.SIGTRAP)
+    return first
+
+
+def go_on(pid, stop):
+    ptrace(7, pid, 0 if stop in (signal.SIGTRAP, signal.SIGSTOP) else stop)  # PTRACE_CONT
+
+
+def cgroups_at_birth(*argv):
+    """Runs ARGV to its end, and returns what /proc/PID/cgroup says of each process that it makes before that one's first instruction."""
+    first = traced(argv)
     known, cgroups = {first}, []
     while first in known:
-        pid, status = os.waitpid(-1, all_children)
+        pid, status = os.waitpid(-1, ALL_CHILDREN)
         if not os.WIFSTOPPED(status):
             known.discard(pid)
             continue
@@ -149,8 +166,7 @@ def cgroups_at_birth(*argv):
             known.add(pid)
             with open(f"/proc/{pid}/cgroup") as file:
                 cgroups.append(file.read())
-        stop = os.WSTOPSIG(status)
-        ptrace(go_on, pid, 0, 0 if stop in (signal.SIGTRAP, signal.SIGSTOP) else stop)
+        go_on(pid, os.WSTOPSIG(status))
     return cgroups
 
 
@@ -168,30 +184,20 @@ def test_what_exec_makes_is_in_the_cgroup_from_its_birth_on_also_with_room_for_o
 
 def kill_at_second_birth(*argv):
     """Kills what ARGV runs when it has made its second process, before that one's first instruction."""
-    trace_me, go_on, set_options, fork_clone_exitkill, all_children = 0, 7, 0x4200, 0x2 | 0x8 | 0x100000, 0x40000000
-    ptrace = ctypes.CDLL(None).ptrace
-    ptrace.argtypes = [ctypes.c_long] * 4
-    first = os.fork()
-    if first == 0:
-        ptrace(trace_me, 0, 0, 0)
-        os.execv(argv[0], argv)
-    os.waitpid(first, 0)
-    ptrace(set_options, first, 0, fork_clone_exitkill)
-    ptrace(go_on, first, 0, 0)
+    first = traced(argv)
     known, ended = [first], set()
     while len(known) < 3:
-        pid, status = os.waitpid(-1, all_children)
+        pid, status = os.waitpid(-1, ALL_CHILDREN)
         if pid not in known:
             known.append(pid)
         if not os.WIFSTOPPED(status):
             ended.add(pid)
         elif len(known) < 3:
-            stop = os.WSTOPSIG(status)
-            ptrace(go_on, pid, 0, 0 if stop in (signal.SIGTRAP, signal.SIGSTOP) else stop)
+            go_on(pid, os.WSTOPSIG(status))
     assert first not in ended
     for pid in set(known) - ended:
         os.kill(pid, signal.SIGKILL)
-        while os.WIFSTOPPED(os.waitpid(pid, all_children)[1]):
+        while os.WIFSTOPPED(os.waitpid(pid, ALL_CHILDREN)[1]):
             pass
 
 
