@@ -199,6 +199,11 @@ has_status() {
         [ "$(state "$1" .status)" = "$2" ]
 }
 
+# has_program ID NAME: the container's program runs. "running" alone may be a moment before that, while what starts it still can fail.
+has_program() {
+        [ "$(cat "/proc/$(state "$1" .pid)/comm")" = "$2" ]
+} 2>/dev/null
+
 # has_ended PID: there is no such process, or whoever adopted it has only not asked for its status yet.
 has_ended() {
         ! grep -Eq '^State:[[:space:]]+[^ZX[:space:]]' "/proc/$1/status" 2>/dev/null

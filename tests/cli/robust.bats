@@ -144,7 +144,7 @@ deleted_meanwhile() {
         bundle sleep 100
         background "$BATS_TEST_TMPDIR/out" "$SAGE_RUNTIME" --root "$ROOT" run --bundle "$BUNDLE" box
         pid=$!
-        wait_until has_status box running
+        wait_until has_program box sleep
         kill -STOP "$pid"
         runtime delete --force box
         detached runtime run --detach --bundle "$BUNDLE" box
@@ -162,7 +162,7 @@ deleted_meanwhile() {
         config '.hooks.poststop = [{path: "/bin/true"}]'
         background "$BATS_TEST_TMPDIR/out" "$SAGE_RUNTIME" --root "$ROOT" run --bundle "$BUNDLE" box
         pid=$!
-        wait_until has_status box running
+        wait_until has_program box sleep
         kill -STOP "$pid"
         runtime delete --force box
         kill -CONT "$pid"

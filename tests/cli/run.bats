@@ -99,7 +99,7 @@ load helpers
 @test "killed from outside, run ends with the container's status and cleans up" {
         bundle sleep 100
         background "$BATS_TEST_TMPDIR/out" "$SAGE_RUNTIME" --root "$ROOT" run --bundle "$BUNDLE" box
-        wait_until has_status box running
+        wait_until has_program box sleep
         runtime kill box KILL
         status=0
         wait $! || status=$?
@@ -110,7 +110,7 @@ load helpers
 @test "deleted by force from outside, run ends without fuss" {
         bundle sleep 100
         background "$BATS_TEST_TMPDIR/out" "$SAGE_RUNTIME" --root "$ROOT" run --bundle "$BUNDLE" box
-        wait_until has_status box running
+        wait_until has_program box sleep
         runtime delete --force box
         status=0
         wait $! || status=$?
