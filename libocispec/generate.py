@@ -89,7 +89,7 @@ def snake(name):
 
 def member_name(name):
     name = snake(name)
-    return name + "_" if name in C_KEYWORDS else name
+    return name + "_" if name in C_KEYWORDS or name == "errno" else name  # errno(3) is a macro
 
 
 def c_string(data):

@@ -16,6 +16,7 @@
 #include "plan/rdt.h"
 #include "plan/rootfs.h"
 #include "plan/sage.h"
+#include "plan/sandbox.h"
 #include "plan/seccomp.h"
 #include "plan/sysctl.h"
 
@@ -78,12 +79,12 @@ static int sage_if_any(struct compilation *c) {
         return 0;
 }
 
-/* A rule that is read and not enforced would be worse than none. The last part, because what is wrong besides can be mended. */
+static int sandbox_if_any(struct compilation *c) {
+        return c->plan->sage ? sandbox_compile(c) : 0;
+}
+
 static int refuse_sage(struct compilation *c) {
-        if (!c->plan->sage)
-                return 0;
-        return UNSUPPORTED(c->err, c->sage_field,
-                "what the sage.* annotations and policies ask for is right, but not supported yet (request %s)", c->plan->sage_fingerprint);
+        return c->plan->sage ? sandbox_refuse_unbuilt(c) : 0;
 }
 
 static int rarities_if_any(struct compilation *c) {
@@ -121,6 +122,7 @@ static int (*const parts[])(struct compilation *) = {
         check_facts,
         annotations_compile,
         sage_if_any,
+        sandbox_if_any,
         namespaces_compile,
         ids_compile,
         rootfs_compile,

@@ -31,6 +31,8 @@ static int check_namespace(struct sage_draft *d) {
                                 "%s needs a network namespace that is made for this container (engines: --network none)", mode);
                 return 0;
         }
+        if (d->layer->request->has & SAGE_REQUEST_HAS_PROFILE) /* a strict sandbox has one, whatever the bundle says */
+                return 0;
         return fail(d->err, CODE_NETWORK_POLICY_INVALID, EINVAL, "linux.namespaces",
                 "%s needs a network namespace of the container's own (engines: --network none)", mode);
 }

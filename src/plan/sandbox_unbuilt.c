@@ -1,0 +1,92 @@
+/* What sage.* may ask for and nothing enforces yet. Whoever builds a part, with its tests, takes its row out. */
+#include "plan/sandbox.h"
+
+static bool strict(const struct plan_plan *plan) {
+        return plan->sandbox;
+}
+
+static bool hard_in(const struct plan_plan *plan, bool disk) {
+        const struct sage_limits *limits = plan->sandbox ? plan->sandbox->limits : NULL;
+
+        return limits && (disk ? limits->disk : limits->cpu) == SAGE_LIMIT_STATE_HARD;
+}
+
+static bool hard_limits(const struct plan_plan *plan) {
+        return hard_in(plan, false);
+}
+
+static bool hard_disk(const struct plan_plan *plan) {
+        return hard_in(plan, true);
+}
+
+static bool sampled_limits(const struct plan_plan *plan) {
+        const struct sage_limits *limits = plan->sandbox ? plan->sandbox->limits : NULL;
+
+        return limits &&
+                (limits->cpu == SAGE_LIMIT_STATE_SAMPLED || limits->memory == SAGE_LIMIT_STATE_SAMPLED ||
+                        limits->disk == SAGE_LIMIT_STATE_SAMPLED || limits->process_count == SAGE_LIMIT_STATE_SAMPLED);
+}
+
+static bool network_mode(const struct plan_plan *plan, bool none) {
+        const struct sage_network *network = plan->sage->network;
+
+        return network && (network->mode == SAGE_NETWORK_MODE_NONE) == none;
+}
+
+static bool network_with_a_way_out(const struct plan_plan *plan) {
+        return network_mode(plan, false);
+}
+
+static bool network_alone(const struct plan_plan *plan) {
+        return !strict(plan) && network_mode(plan, true);
+}
+
+static bool process(const struct plan_plan *plan) {
+        return plan->sage->process;
+}
+
+static bool disk_alone(const struct plan_plan *plan) {
+        return !strict(plan) && plan->sage->resources && plan->sage->resources->has & SAGE_RESOURCES_HAS_DISK_MB;
+}
+
+static bool limits_alone(const struct plan_plan *plan) {
+        return !strict(plan) && plan->sage->resources;
+}
+
+static bool filesystem_alone(const struct plan_plan *plan) {
+        return !strict(plan) && plan->sage->filesystem;
+}
+
+static bool host_alone(const struct plan_plan *plan) {
+        return !strict(plan) && plan->sage->host;
+}
+
+static const struct {
+        const char *what; /* "… is not supported yet" */
+        bool (*asked)(const struct plan_plan *plan);
+} unbuilt[] = {
+        { "the file system and identity of a strict sandbox", strict },
+        { "the init of a strict sandbox, and a pid namespace for each of its commands", strict },
+        { "the system call filter of a strict sandbox", strict },
+        { "hard limits on cpu, memory and processes", hard_limits },
+        { "a hard limit on disk use", hard_disk },
+        { "limits that a monitor samples", sampled_limits },
+        { "the egress broker for the network of a sandbox", network_with_a_way_out },
+        { "a process policy", process },
+        { "a network policy without sage.sandbox.profile", network_alone },
+        { "disk_mb without sage.sandbox.profile", disk_alone },
+        { "resources without sage.sandbox.profile", limits_alone },
+        { "a file system without sage.sandbox.profile", filesystem_alone },
+        { "host settings without sage.sandbox.profile", host_alone },
+};
+
+int sandbox_refuse_unbuilt(struct compilation *c) {
+        if (!c->plan->sage)
+                return 0;
+        for (size_t i = 0; i < ELEMENTSOF(unbuilt); i++)
+                if (unbuilt[i].asked(c->plan))
+                        return UNSUPPORTED(c->err, c->sage_field,
+                                "what the sage.* annotations and policies ask for is right, but %s is not supported yet (request %s)",
+                                unbuilt[i].what, c->plan->sage_fingerprint);
+        return 0;
+}
