@@ -143,22 +143,33 @@ void container_close(struct container *container) {
         close_fd(&container->root);
 }
 
+/* Makes c->dir and locks it. -ENOENT: somebody removed it before we had the lock. */
+static int make_dir(struct container *c, struct error *err) {
+        int r;
+
+        if (mkdirat(c->root, c->id, 0700) < 0)
+                return errno == EEXIST ? fail(err, CODE_EXISTS, EEXIST, c->id, "container `%s` already exists: container with given ID already exists", c->id)
+                                       : fail_errno(err, CODE_LAUNCH_FAILED, errno, c->id, "cannot make the container's state directory");
+        c->dir = open_dir(c->root, c->id);
+        if (c->dir == -ENOENT)
+                return does_not_exist(c->id, err);
+        r = c->dir < 0 ? fail_errno(err, CODE_LAUNCH_FAILED, -c->dir, c->id, "cannot open the container's state directory") : container_lock(c, err);
+        if (r < 0 && err->code != CODE_NOT_FOUND)
+                unlinkat(c->root, c->id, AT_REMOVEDIR);
+        return r;
+}
+
 int container_create(const char *root, const char *id, struct container *ret, struct error *err) {
         _cleanup_container_ struct container c = { .root = -1, .dir = -1, .id = id };
         int r;
 
         if ((r = state_check_id(id, err)) < 0 || (r = open_root(root, true, &c.root, err)) < 0)
                 return r;
-        if (mkdirat(c.root, id, 0700) < 0)
-                return errno == EEXIST ? fail(err, CODE_EXISTS, EEXIST, id, "container `%s` already exists: container with given ID already exists", id)
-                                       : fail_errno(err, CODE_LAUNCH_FAILED, errno, id, "cannot make the container's state directory");
-        c.dir = open_dir(c.root, id);
-        if (c.dir < 0 || (r = container_lock(&c, err)) < 0) {
-                r = c.dir < 0 ? fail_errno(err, CODE_LAUNCH_FAILED, -c.dir, id, "cannot open the container's state directory") : r;
-                if (err->code != CODE_NOT_FOUND)
-                        unlinkat(c.root, id, AT_REMOVEDIR);
+        /* Before it is locked, it looks like what a create that was killed has left: `gc` and `delete --force` may take it for that. */
+        for (int tries = 0; (r = make_dir(&c, err)) < 0 && err->code == CODE_NOT_FOUND && tries < 100; tries++)
+                close_fd(&c.dir);
+        if (r < 0)
                 return r;
-        }
         *ret = c;
         c.root = c.dir = -1;
         return 0;

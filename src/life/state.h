@@ -33,7 +33,7 @@ bool state_id_valid(const char *id);
 int state_check_id(const char *id, struct error *err);
 
 /* Makes ROOT/ID (and ROOT, 0700) and locks it. CODE_EXISTS when there is one already; then nothing was changed. CODE_NOT_FOUND when
- * somebody deleted it between. */
+ * somebody deleted it before it was locked, again and again. */
 int container_create(const char *root, const char *id, struct container *ret, struct error *err);
 
 enum container_lock { CONTAINER_UNLOCKED, CONTAINER_LOCKED, CONTAINER_LOCKED_AT_ONCE /* or CODE_BUSY */ };

@@ -16,6 +16,12 @@ everything() {
 }
 
 # bats test_tags=bare
+@test "and nothing that gc does not take, which leaves alone what lives" {
+        bundle sleep 100
+        GC=1 at_every_call kill
+}
+
+# bats test_tags=bare
 @test "the same with hooks of every kind and a user namespace" {
         bundle sleep 100
         everything

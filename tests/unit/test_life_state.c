@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -50,6 +51,30 @@ static void one_id_is_one_container(void **state) {
         assert_int_equal(err.code, CODE_EXISTS);
         assert_int_equal(container_remove(&c, &err), 0);
         assert_int_equal(container_create(*state, "box", &again, &err), 0);
+}
+
+static int removed_unlocked; /* how many of the directories that are made next are removed before anybody can lock them */
+
+/* In place of libc's: `gc` takes what it finds without a status and without a lock. */
+int mkdirat(int dir, const char *path, mode_t mode) {
+        int r = (int)syscall(SYS_mkdirat, dir, path, mode);
+
+        if (r == 0 && removed_unlocked > 0 && removed_unlocked--)
+                assert_int_equal(unlinkat(dir, path, AT_REMOVEDIR), 0);
+        return r;
+}
+
+static void a_directory_that_gc_took_before_it_was_locked_is_made_again(void **state) {
+        _cleanup_container_ struct container c = CONTAINER_CLOSED, again = CONTAINER_CLOSED;
+        struct error err;
+
+        removed_unlocked = 3;
+        make_container(*state, NULL, &c);
+        assert_int_equal(container_remove(&c, &err), 0);
+        removed_unlocked = 1000;
+        assert_true(container_create(*state, "box", &again, &err) < 0);
+        assert_int_equal(err.code, CODE_NOT_FOUND);
+        removed_unlocked = 0;
 }
 
 static void an_unknown_container_is_named_in_the_words_engines_look_for(void **state) {
@@ -217,6 +242,7 @@ int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(ids_are_file_names_and_no_options),
                 cmocka_unit_test_setup_teardown(one_id_is_one_container, make_directory, remove_directory),
+                cmocka_unit_test_setup_teardown(a_directory_that_gc_took_before_it_was_locked_is_made_again, make_directory, remove_directory),
                 cmocka_unit_test_setup_teardown(an_unknown_container_is_named_in_the_words_engines_look_for, make_directory, remove_directory),
                 cmocka_unit_test_setup_teardown(a_container_on_its_way_out_is_not_creating, make_directory, remove_directory),
                 cmocka_unit_test_setup_teardown(status_is_asked_of_the_kernel, make_directory, remove_directory),
