@@ -1,6 +1,7 @@
 #include "plan/cgroup_resources.h"
 
 #include "plan/cgroup_writer.h"
+#include "plan/cpu_list.h"
 #include "plan/cpu_weight.h"
 #include "plan/device_rules.h"
 
@@ -118,19 +119,29 @@ static int convert_bandwidth(struct cgroup_writer *w, const struct oci_cpu *cpu)
         return 0;
 }
 
+/* LIST goes into the file as it is, once it is known to be one and nothing more. */
+static int convert_list(struct cgroup_writer *w, const char *member, const char *file, const char *list) {
+        struct plan_range *ranges;
+        size_t n;
+        int r;
+
+        if (!list || !*list)
+                return 0;
+        if ((r = cpu_list_parse(w->arena, list, CPU_LIST_MAX, cgroup_field(w, member), &ranges, &n, w->err)) < 0)
+                return r;
+        cgroup_write(w, member, file, "%s", "")->value = list;
+        return 0;
+}
+
 static int convert_cpu(struct cgroup_writer *w, const struct oci_cpu *cpu) {
         int r;
 
         if (!cpu)
                 return 0;
         if ((r = cgroup_convert(w, cpu_table, ELEMENTSOF(cpu_table), cpu)) < 0 || (r = convert_weight(w, cpu)) < 0 ||
-                (r = convert_bandwidth(w, cpu)) < 0)
+                (r = convert_bandwidth(w, cpu)) < 0 || (r = convert_list(w, "cpu.cpus", "cpuset.cpus", cpu->cpus)) < 0)
                 return r;
-        if (cpu->cpus && *cpu->cpus)
-                cgroup_write(w, "cpu.cpus", "cpuset.cpus", "%s", "")->value = cpu->cpus;
-        if (cpu->mems && *cpu->mems)
-                cgroup_write(w, "cpu.mems", "cpuset.mems", "%s", "")->value = cpu->mems;
-        return 0;
+        return convert_list(w, "cpu.mems", "cpuset.mems", cpu->mems);
 }
 
 /* As the kernel writes sizes of pages: mm/hugetlb_cgroup.c, mem_fmt(). */
@@ -161,6 +172,8 @@ static int convert_rdma(struct cgroup_writer *w, const struct oci_rdma_entry *en
                 char text[64] = "";
                 int at = 0;
 
+                if (!entries[i].key[0] || entries[i].key[strcspn(entries[i].key, " \t\n")])
+                        return INVALID(w->err, cgroup_field(w, member), "expected the name of a device, such as \"mlx5_0\"");
                 if (!handles && !objects)
                         return INVALID(w->err, cgroup_field(w, member), "expected hcaHandles or hcaObjects");
                 if (handles)
