@@ -13,6 +13,14 @@
 
 enum filter_machine { FILTER_X86_64 = 1, FILTER_AARCH64 };
 
+#if defined(__x86_64__)
+#define FILTER_THIS_MACHINE FILTER_X86_64
+#elif defined(__aarch64__)
+#define FILTER_THIS_MACHINE FILTER_AARCH64
+#else
+#error "x86_64 and aarch64 only"
+#endif
+
 struct filter_arch {
         enum oci_seccomp_arch name;
         enum filter_machine machine; /* whose kernel executes its programs */
