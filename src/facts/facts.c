@@ -71,6 +71,12 @@ static int need_rdt(struct host *host, struct error *err) {
         return probe_rdt(host->arena, &host->facts.rdt, err);
 }
 
+static int need_project(struct host *host, struct error *err) {
+        if (!host->workspace || !host->quota_mount)
+                return 0;
+        return probe_project(host->arena, host->workspace, host->quota_mount, &host->facts.project, err);
+}
+
 /* In an order in which what a part builds on comes before it. */
 static const struct part {
         unsigned bit, builds_on;
@@ -92,6 +98,7 @@ static const struct part {
         { FACTS_PRIORITIES, 0, "priorities", need_priorities },
         { FACTS_NUMA, 0, "numa", need_numa },
         { FACTS_RDT, 0, "rdt", need_rdt },
+        { FACTS_PROJECT, 0, "project", need_project },
 };
 
 static unsigned known(const struct facts_facts *facts) {
@@ -114,6 +121,7 @@ static unsigned known(const struct facts_facts *facts) {
                 { FACTS_PRIORITIES, facts->priorities },
                 { FACTS_NUMA, facts->numa },
                 { FACTS_RDT, facts->rdt },
+                { FACTS_PROJECT, facts->project },
         };
         unsigned bits = 0;
 

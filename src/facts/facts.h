@@ -28,6 +28,7 @@ enum facts_part {
         FACTS_PRIORITIES = 1 << 12,
         FACTS_NUMA = 1 << 13,
         FACTS_RDT = 1 << 14,
+        FACTS_PROJECT = 1 << 15,    /* of workspace on quota_mount; nothing where either is NULL */
 };
 
 struct host {
@@ -35,6 +36,7 @@ struct host {
         struct facts_facts facts;
         bool recorded;             /* loaded from a file: nothing is ever probed */
         const char *quota_mount;   /* FACTS_QUOTA looks at this file system only; NULL: at every XFS that is mounted */
+        const char *workspace;     /* FACTS_PROJECT looks at this directory */
         const char *policy_path;   /* FACTS_POLICY looks at this file; NULL: facts_policy_path() */
 };
 

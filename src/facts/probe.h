@@ -19,6 +19,7 @@ int probe_userns(struct arena *arena, const struct facts_identity *identity, str
 int probe_trial(struct arena *arena, struct facts_trial **ret, struct error *err);
 int probe_proc(struct arena *arena, struct facts_proc **ret, struct error *err);
 int probe_quotas(struct arena *arena, const char *mount, struct facts_quota **ret, size_t *ret_n, struct error *err);
+int probe_project(struct arena *arena, const char *workspace, const char *mount, struct facts_project **ret, struct error *err);
 int probe_policy(struct arena *arena, const char *path, struct facts_policy **ret, struct error *err);
 int probe_numa(struct arena *arena, struct facts_numa **ret, struct error *err);
 int probe_rdt(struct arena *arena, struct facts_rdt **ret, struct error *err);

@@ -1,68 +1,29 @@
-/* XFS project quotas, the hard limit on disk use: whether a file system counts and enforces them, and whether we may read them.
- * quotactl(2); XFS's own structures are in linux/dqblk_xfs.h. Nothing is ever set. */
+/* XFS project quotas, the hard limit on disk use: which file systems count and enforce them, and whether we may read them; and the project
+ * that one workspace belongs to. */
 #define _GNU_SOURCE
 #include "facts/probe.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/dqblk_xfs.h>
-#include <linux/magic.h>
-#include <linux/quota.h>
 #include <string.h>
-#include <sys/syscall.h>
-#include <sys/vfs.h>
-#include <unistd.h>
 
 #include "base/fd.h"
 #include "base/file.h"
+#include "facts/quota.h"
 
 #define MOUNTINFO_MAX (16u << 20)
 #define QUOTAS 64
-#define PROJECT 2u /* PRJQUOTA; sys/quota.h and linux/quota.h cannot both be included */
-
-#ifndef SYS_quotactl_fd
-#define SYS_quotactl_fd 443 /* Linux 5.14; the same number everywhere */
-#endif
-
-/* glibc has no wrapper. */
-static int quotactl_fd(int fd, unsigned command, unsigned id, void *data) {
-        return syscall(SYS_quotactl_fd, fd, QCMD(command, PROJECT), id, data) < 0 ? -errno : 0;
-}
-
-/* Asking for the state needs no privilege, a project's limits need CAP_SYS_ADMIN on the host (check_quotactl_permission,
- * fs/quota/quota.c). ENOENT means that project 0 has no record: we were allowed to look. */
-static void ask_state(int fd, struct facts_quota *quota) {
-        struct fs_quota_statv state = { .qs_version = FS_QSTATV_VERSION1 };
-        struct fs_disk_quota limits = { 0 };
-        int r = quotactl_fd(fd, Q_XGETQSTATV, 0, &state);
-
-        /* What XFS says when it was mounted without any quota, or built without them (xfs_fs_get_quota_state, fs/xfs/xfs_quotaops.c). */
-        if (r == -ENOSYS)
-                return;
-        if (r < 0) {
-                quota->errnum = -r;
-                quota->has |= FACTS_QUOTA_HAS_ERRNUM;
-                return;
-        }
-        quota->accounting = state.qs_flags & FS_QUOTA_PDQ_ACCT;
-        quota->enforcement = state.qs_flags & FS_QUOTA_PDQ_ENFD;
-        r = quotactl_fd(fd, Q_XGETQUOTA, 0, &limits);
-        quota->readable = r == 0 || r == -ENOENT;
-}
 
 static struct facts_quota probe_quota(struct arena *arena, const char *mount) {
         struct facts_quota quota = { .mount = arena_strdup(arena, mount) };
         _cleanup_close_ int fd = open(mount, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-        struct statfs fs;
 
-        if (fd < 0 || fstatfs(fd, &fs) < 0) {
+        if (fd < 0) {
                 quota.errnum = errno;
                 quota.has |= FACTS_QUOTA_HAS_ERRNUM;
-                return quota;
+        } else {
+                quota_ask_state(fd, &quota);
         }
-        quota.xfs = fs.f_type == XFS_SUPER_MAGIC;
-        if (quota.xfs)
-                ask_state(fd, &quota);
         return quota;
 }
 
@@ -95,5 +56,24 @@ int probe_quotas(struct arena *arena, const char *mount, struct facts_quota **re
         }
         *ret = scan.quotas;
         *ret_n = scan.n;
+        return 0;
+}
+
+int probe_project(struct arena *arena, const char *workspace, const char *mount, struct facts_project **ret, struct error *err) {
+        struct facts_project *project = arena_new(arena, struct facts_project);
+        _cleanup_close_ int tree = open(workspace, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        _cleanup_close_ int top = tree < 0 ? -1 : open(mount, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+        if (tree < 0)
+                return fail_errno(err, CODE_WORKSPACE_INVALID, errno, workspace, "cannot open the workspace");
+        project->workspace = arena_strdup(arena, workspace);
+        project->mount = arena_strdup(arena, mount);
+        if (top < 0) {
+                project->errnum = errno;
+                project->has |= FACTS_PROJECT_HAS_ERRNUM;
+        } else {
+                quota_probe_project(tree, top, project);
+        }
+        *ret = project;
         return 0;
 }

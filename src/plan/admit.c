@@ -8,6 +8,7 @@
 #include "facts/facts.h"
 #include "plan/admit_rows.h"
 #include "plan/cgroup_resources.h"
+#include "plan/disk.h"
 
 bool admit_listed(const char *word, const char *const *words, size_t n) {
         for (size_t i = 0; i < n; i++)
@@ -88,7 +89,8 @@ static const char *field_of(const struct plan_plan *plan, const char *name) {
 
 int admit(struct arena *arena, const struct plan_plan *plan, const struct facts_facts *facts, struct gap **ret_gaps, size_t *ret_n,
         struct error *err) {
-        const struct question q = { .arena = arena, .demand = demand_of(plan), .facts = facts };
+        const struct question q = { .arena = arena, .demand = demand_of(plan), .facts = facts,
+                .disk_bytes = plan && plan->sage ? disk_limit(plan->sage) : 0 };
         size_t n = find_gaps(&q, NULL);
         struct gap *gaps = arena_array(arena, struct gap, n + 1);
 

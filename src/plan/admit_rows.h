@@ -7,6 +7,7 @@
 struct question {
         struct arena *arena;
         struct demand demand;
+        uint64_t disk_bytes;             /* the limit on disk use; 0: none in particular */
         const struct facts_facts *facts; /* a part that is NULL is not known and is held to be fine */
 };
 
