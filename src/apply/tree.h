@@ -6,13 +6,14 @@
 #include <stdint.h>
 
 struct tree {
-        int fd;           /* the directory we stand in, open for reading; the tree's */
+        int fd; /* the directory we stand in, open for reading; the tree's */
         uint64_t device, inode;
-        uint64_t *above;  /* inodes of the directories above it, the top first */
+        uint64_t *above; /* inodes of the directories above it, the top first */
         size_t depth, room;
 };
 
-#define TREE_NOTHING { .fd = -1 }
+#define TREE_NOTHING \
+        { .fd = -1 }
 
 /* Begins at directory TOP, which stays the caller's. All return 0 or a negative errno. */
 int tree_begin(struct tree *tree, int top);

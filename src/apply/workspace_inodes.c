@@ -11,7 +11,7 @@
 struct bulk_head {
         uint64_t inode; /* the first that we want */
         uint32_t flags;
-        uint32_t room;  /* how many at most */
+        uint32_t room; /* how many at most */
         uint32_t found;
         uint32_t group;
         uint64_t reserved[5];

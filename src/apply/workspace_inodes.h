@@ -10,9 +10,9 @@ struct workspace_entry {
         const char *name;
         uint64_t inode;
         /* From workspace_inodes_look(): */
-        uint32_t mode;      /* st_mode; 0: gone, or never looked at */
+        uint32_t mode; /* st_mode; 0: gone, or never looked at */
         uint32_t links, project;
-        uint32_t flags;     /* FS_XFLAG_* */
+        uint32_t flags; /* FS_XFLAG_* */
 };
 
 /* Fills what the N entries, sorted by inode, say of themselves; FD is any descriptor of the file system. Needs CAP_SYS_ADMIN on the host.

@@ -27,9 +27,9 @@
 
 /* A directory on the way from the top to where we are: what of it is left to do. */
 struct level {
-        off_t next;      /* where to read on */
-        size_t pending;  /* what begins here in walk.pending are names of directories in it that were read and not yet entered */
-        size_t path;     /* length of the path of its parent */
+        off_t next;     /* where to read on */
+        size_t pending; /* what begins here in walk.pending are names of directories in it that were read and not yet entered */
+        size_t path;    /* length of the path of its parent */
 };
 
 struct suspect {
@@ -44,21 +44,20 @@ struct walk {
         const struct walk_top *top; /* the one that we are in */
         uint64_t device;            /* of it, and of all of them in a project */
         struct tree tree;
-        struct level *levels;       /* of tree.depth + 1 */
+        struct level *levels; /* of tree.depth + 1 */
         size_t room;
         struct str pending, path;
         struct workspace_links links;
-        struct suspect *suspects;             /* in the second */
+        struct suspect *suspects; /* in the second */
         struct arena *arena;
         struct walk_sum sum;
         struct workspace_entry *entries; /* BUFFER_ENTRIES */
         char *buffer;
-        uint64_t *roots;                 /* inodes of TOPS */
+        uint64_t *roots; /* inodes of TOPS */
         struct error *err;
 };
 
-__attribute__((format(printf, 4, 5)))
-static int refuse(struct walk *w, const char *name, int errnum, const char *text, ...) {
+__attribute__((format(printf, 4, 5))) static int refuse(struct walk *w, const char *name, int errnum, const char *text, ...) {
         struct str where = { 0 };
         char message[sizeof w->err->text];
         va_list ap;
@@ -119,8 +118,7 @@ static int judge_directory(struct walk *w) {
 static void suspect(struct walk *w, const char *name, uint64_t inode) {
         for (size_t i = 0; w->suspects && i < SUSPECTS && w->suspects[i].inode; i++)
                 if (w->suspects[i].inode == inode && !w->suspects[i].path)
-                        w->suspects[i].path = arena_printf(
-                                w->arena, "%s%s/%s", w->top->path, w->path.text ? w->path.text : "", name);
+                        w->suspects[i].path = arena_printf(w->arena, "%s%s/%s", w->top->path, w->path.text ? w->path.text : "", name);
 }
 
 static int judge_file(struct walk *w, const struct workspace_entry *entry) {
@@ -387,7 +385,12 @@ static int check_names_outside(struct walk *w) {
 int workspace_walk(const struct walk_top *tops, size_t n, const struct walk_rules *rules, struct walk_sum *ret, struct error *err) {
         _cleanup_arena_ struct arena arena = { 0 };
         struct walk w = {
-                .tops = tops, .n_tops = n, .rules = rules, .arena = &arena, .tree = TREE_NOTHING, .err = err,
+                .tops = tops,
+                .n_tops = n,
+                .rules = rules,
+                .arena = &arena,
+                .tree = TREE_NOTHING,
+                .err = err,
                 .entries = arena_array_raw(&arena, struct workspace_entry, BUFFER_ENTRIES),
                 .buffer = arena_alloc_raw(&arena, BUFFER_SIZE),
                 .roots = arena_array(&arena, uint64_t, n),

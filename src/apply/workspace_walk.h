@@ -20,7 +20,9 @@ struct walk_rules {
         bool allow_symlinks;
 };
 
-struct walk_sum { uint64_t names, directories; };
+struct walk_sum {
+        uint64_t names, directories;
+};
 
 /* Refuses, as CODE_WORKSPACE_INVALID with the path in err->where: a mount, another device; a file or directory of another project; a
  * directory that does not pass its project on; files in the realtime section, which limits do not count; a regular file that has a name

@@ -49,6 +49,16 @@ static int policies_if_any(
         return r;
 }
 
+/* Facts about disks are about these from now on. */
+static void look_at_disk(struct host *host, const struct plan_plan *plan) {
+        const struct sage_request *sage = plan->sage;
+
+        if (sage && sage->host && sage->host->linux_quota_mount) {
+                host->quota_mount = sage->host->linux_quota_mount;
+                host->workspace = sage->filesystem ? sage->filesystem->workspace : NULL;
+        }
+}
+
 int bundle_plan(struct invocation *invocation, const struct bundle_options *options, const char *id, struct host *host,
         struct plan_plan **ret, struct error *err) {
         struct oci_config *config = arena_new(invocation->arena, struct oci_config);
@@ -70,7 +80,10 @@ int bundle_plan(struct invocation *invocation, const struct bundle_options *opti
         if ((r = policies_if_any(invocation, config, &request.sage, err)) < 0 || (r = facts_need(host, compile_needs(&request), err)) < 0 ||
                 (joined && (r = facts_join(host, joined, err)) < 0))
                 return r;
-        return compile(invocation->arena, &request, &host->facts, ret, err);
+        if ((r = compile(invocation->arena, &request, &host->facts, ret, err)) < 0)
+                return r;
+        look_at_disk(host, *ret);
+        return 0;
 }
 
 int bundle_request(struct invocation *invocation, const struct bundle_options *options, struct sage_asked *ret, struct error *err) {

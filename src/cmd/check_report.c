@@ -73,7 +73,7 @@ static int make_report(struct host *host, const struct plan_plan *plan, struct c
         struct arena *arena = host->arena;
         struct gap *gaps;
         size_t n;
-        int r = facts_need(host, FACTS_ALL, err);
+        int r = facts_need(host, FACTS_ALL | (plan ? admit_needs(plan) : 0), err);
 
         if (r < 0)
                 return r;

@@ -13,7 +13,7 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
-#define PROJECT 2u /* PRJQUOTA; sys/quota.h and linux/quota.h cannot both be included */
+#define PROJECT 2u       /* PRJQUOTA; sys/quota.h and linux/quota.h cannot both be included */
 #define BASIC_BLOCK 512u /* d_blk_hardlimit and d_bcount count these, whatever the file system's blocks are (linux/dqblk_xfs.h) */
 
 #ifndef SYS_quotactl_fd

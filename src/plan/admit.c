@@ -35,6 +35,7 @@ static const struct obstacles *const subjects[] = {
         &admit_scheduling_obstacles,
         &admit_cgroup_obstacles,
         &admit_quota_obstacles,
+        &admit_sandbox_obstacles,
 };
 
 /* Every item that ROW breaks becomes a gap in GAPS (NULL: only counted). */
@@ -121,6 +122,8 @@ unsigned admit_needs(const struct plan_plan *plan) {
                 parts |= FACTS_PRIORITIES;
         if (demand.namespaces & CLONE_NEWUSER)
                 parts |= FACTS_USERNS;
+        if (demand.items & ITEM_BIT(ITEM_DISK))
+                parts |= FACTS_QUOTA | FACTS_PROJECT;
         if (plan->ids->use_helpers)
                 parts |= FACTS_SUBIDS;
         if (demand.items & ITEM_BIT(ITEM_CGROUP))

@@ -92,7 +92,10 @@ enum fault {
 
 /* Without one of these the others mean nothing. */
 static bool workspace_fault(const struct facts_project *p, enum fault *ret) {
-        const struct { enum fault fault; bool found; } checks[] = {
+        const struct {
+                enum fault fault;
+                bool found;
+        } checks[] = {
                 { FAULT_ELSEWHERE, !p->same_filesystem },
                 { FAULT_IS_MOUNT, !p->below },
                 { FAULT_UNKNOWN, p->has & FACTS_PROJECT_HAS_ERRNUM },

@@ -27,6 +27,7 @@ extern const struct obstacles admit_security_obstacles;
 extern const struct obstacles admit_scheduling_obstacles;
 extern const struct obstacles admit_cgroup_obstacles;
 extern const struct obstacles admit_quota_obstacles;
+extern const struct obstacles admit_sandbox_obstacles;
 
 /* The word is in the list. */
 bool admit_listed(const char *word, const char *const *words, size_t n);

@@ -38,7 +38,7 @@ static const struct {
         [ITEM_CPU] = { "cpu", "cpu", true },
         [ITEM_MEMORY] = { "memory", "memory", true },
         [ITEM_PROCESS_COUNT] = { "process_count", "pids", true },
-        [ITEM_DISK] = { "disk", NULL, true },
+        [ITEM_DISK] = { "disk", NULL, true, "sage.sandbox.resources.disk_mb" },
         [ITEM_IO] = { "io", "io", false },
         [ITEM_CPUSET] = { "cpuset", "cpuset", false },
         [ITEM_HUGETLB] = { "hugetlb", "hugetlb", false },
@@ -106,6 +106,20 @@ static uint64_t process_items(const struct plan_plan *plan) {
                 if_bit(plan->process->has & PLAN_PROCESS_HAS_IO_PRIORITY, ITEM_IO_PRIORITY);
 }
 
+static uint64_t if_hard(bool required, enum sage_limit_state state, enum item item) {
+        return if_bit(required || state == SAGE_LIMIT_STATE_HARD, item);
+}
+
+/* A limit that was configured must hold, also where it might be sampled; one that is required must have been. */
+static uint64_t sandbox_items(const struct plan_plan *plan) {
+        const struct sage_limits *limits = plan->sandbox->limits;
+        const struct sage_resources *resources = plan->sage->resources;
+        bool required = !resources || resources->require_hard_limits;
+
+        return if_hard(required, limits->cpu, ITEM_CPU) | if_hard(required, limits->memory, ITEM_MEMORY) |
+                if_hard(required, limits->process_count, ITEM_PROCESS_COUNT) | if_hard(required, limits->disk, ITEM_DISK);
+}
+
 struct demand demand_of(const struct plan_plan *plan) {
         struct demand demand = { .plan = plan };
         bool userns;
@@ -119,5 +133,6 @@ struct demand demand_of(const struct plan_plan *plan) {
         demand.items |= if_bit(userns, ITEM_USER_NAMESPACE);
         demand.items |= if_bit(userns && (plan->ids->n_uid_map || plan->ids->n_gid_map), ITEM_ID_MAP);
         demand.items |= if_bit(plan->filter, ITEM_SECCOMP) | if_bit(plan->memory_policy, ITEM_MEMORY_POLICY) | if_bit(plan->rdt, ITEM_RDT);
+        demand.items |= plan->sandbox ? sandbox_items(plan) : 0;
         return demand;
 }

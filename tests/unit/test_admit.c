@@ -32,6 +32,11 @@ struct trial_plan {
         struct plan_mount mounts[2];
         struct plan_idmap idmap;
         const char *controllers[4];
+        struct plan_sandbox sandbox;
+        struct sage_limits limits;
+        struct sage_request sage;
+        struct sage_resources resources;
+        struct facts_project project;
 };
 
 /* What `spec` writes, for root, with limits. */
@@ -208,6 +213,40 @@ CHANGE(no_prjquota, s->facts->quotas->accounting = false;)
 CHANGE(not_enforced, s->facts->quotas->enforcement = false;)
 CHANGE(unreadable, s->facts->quotas->readable = false;)
 
+#define MIB (UINT64_C(1) << 20)
+
+/* A strict sandbox of 8 MiB, in a project of as much. */
+static void limits_disk(struct subject *s) {
+        struct trial_plan *t = s->plan;
+
+        t->limits = (struct sage_limits){ .cpu = SAGE_LIMIT_STATE_HARD, .memory = SAGE_LIMIT_STATE_HARD,
+                .process_count = SAGE_LIMIT_STATE_HARD, .disk = SAGE_LIMIT_STATE_HARD };
+        t->resources = (struct sage_resources){ .has = SAGE_RESOURCES_HAS_DISK_MB, .disk_mb = 8, .require_hard_limits = true };
+        t->project = (struct facts_project){ .workspace = "/srv/w", .mount = "/srv", .same_filesystem = true, .below = true, .id = 1001,
+                .inherits = true, .block_hard = 8 * MIB, .inode_hard = 2048 };
+        t->sandbox.limits = &t->limits;
+        t->sage.resources = &t->resources;
+        t->plan.sage = &t->sage;
+        t->plan.sandbox = &t->sandbox;
+        s->facts->project = &t->project;
+}
+
+CHANGE(workspace_elsewhere, limits_disk(s); s->plan->project.same_filesystem = false;)
+CHANGE(workspace_is_mount, limits_disk(s); s->plan->project.below = false;)
+CHANGE(project_unknown, limits_disk(s); s->plan->project.has |= FACTS_PROJECT_HAS_ERRNUM; s->plan->project.errnum = EPERM;)
+CHANGE(no_project, limits_disk(s); s->plan->project.id = 0;)
+CHANGE(not_inherited, limits_disk(s); s->plan->project.inherits = false;)
+CHANGE(realtime, limits_disk(s); s->plan->project.realtime = true;)
+CHANGE(no_block_limit, limits_disk(s); s->plan->project.block_hard = 0;)
+CHANGE(block_limit_too_high, limits_disk(s); s->plan->project.block_hard += 512;)
+CHANGE(no_inode_limit, limits_disk(s); s->plan->project.inode_hard = 0;)
+CHANGE(inode_limit_too_high, limits_disk(s); s->plan->project.inode_hard++;)
+CHANGE(limits_not_configured, limits_disk(s);
+       s->plan->limits = (struct sage_limits){ .cpu = SAGE_LIMIT_STATE_HARD, .memory = SAGE_LIMIT_STATE_HARD,
+               .process_count = SAGE_LIMIT_STATE_HARD, .disk = SAGE_LIMIT_STATE_SAMPLED };)
+CHANGE(less_than_was_asked_for, limits_disk(s); s->plan->project.block_hard -= 4096; s->plan->project.inode_hard = 1;)
+CHANGE(sampling_that_is_allowed, limits_not_configured(s); s->plan->resources.require_hard_limits = false;)
+
 enum scope { STRICT, BUNDLE };
 
 static const struct {
@@ -278,6 +317,17 @@ static const struct {
         { "quota.no_prjquota", STRICT, no_prjquota, "disk" },
         { "quota.not_enforced", STRICT, not_enforced, "disk" },
         { "quota.unreadable", STRICT, unreadable, "disk" },
+        { "quota.workspace_elsewhere", BUNDLE, workspace_elsewhere, "disk" },
+        { "quota.workspace_is_mount", BUNDLE, workspace_is_mount, "disk" },
+        { "quota.project_unknown", BUNDLE, project_unknown, "disk" },
+        { "quota.no_project", BUNDLE, no_project, "disk" },
+        { "quota.not_inherited", BUNDLE, not_inherited, "disk" },
+        { "quota.realtime", BUNDLE, realtime, "disk" },
+        { "quota.no_block_limit", BUNDLE, no_block_limit, "disk" },
+        { "quota.block_limit_too_high", BUNDLE, block_limit_too_high, "disk" },
+        { "quota.no_inode_limit", BUNDLE, no_inode_limit, "disk" },
+        { "quota.inode_limit_too_high", BUNDLE, inode_limit_too_high, "disk" },
+        { "limits.not_configured", BUNDLE, limits_not_configured, "disk" },
 };
 
 /* debian-root with CHANGE, and what admit() says of it. */
@@ -331,7 +381,7 @@ static void each_obstacle_gives_its_own_code_and_nothing_else_does(void **state)
 static void every_code_has_a_case(void **state) {
         static const struct obstacles *const subjects[] = {
                 &admit_namespace_obstacles, &admit_security_obstacles, &admit_scheduling_obstacles, &admit_cgroup_obstacles,
-                &admit_quota_obstacles,
+                &admit_quota_obstacles, &admit_sandbox_obstacles,
         };
 
         (void)state;
@@ -400,7 +450,7 @@ static void an_error_names_the_field_that_asks(void **state) {
                 { mount_label_without_selinux, "linux.mountLabel" }, { no_resctrl, "linux.intelRdt" },
                 { fifo_of_user, "process.scheduler" }, { realtime_io_of_user, "process.ioPriority" },
                 { memory_elsewhere, "linux.memoryPolicy" }, { old_listener_flag, "linux.seccomp" }, { not_granted, "linux.uidMappings" },
-                { idmapped_by_user, "mounts" },
+                { idmapped_by_user, "mounts" }, { no_project, "sage.sandbox.resources.disk_mb" },
         };
 
         (void)state;
@@ -461,6 +511,7 @@ static void what_looks_like_an_obstacle_and_is_none_passes(void **state) {
                 { BUNDLE, memory_on_nodes_there_are }, { BUNDLE, memory_on_relative_nodes }, { BUNDLE, memory_anywhere },
                 { BUNDLE, new_balancing }, { BUNDLE, preferred_many },
                 { BUNDLE, all_of_rdt }, { BUNDLE, class_alone },
+                { BUNDLE, limits_disk }, { BUNDLE, less_than_was_asked_for }, { BUNDLE, sampling_that_is_allowed },
         };
 
         (void)state;

@@ -176,7 +176,8 @@ CHILD_TEST(a_warm_walk_sees_a_good_many_names_a_second, 0) {
         began = time_monotonic_us();
         CHECK_OK(walk("xfs/w", &project_rules));
         took = time_monotonic_us() - began;
-        printf("# %llu names, %llu a second\n", (unsigned long long)sum.names, (unsigned long long)(sum.names * 1000000 / (took ? took : 1)));
+        printf("# %llu names, %llu a second\n", (unsigned long long)sum.names,
+                (unsigned long long)(sum.names * 1000000 / (took ? took : 1)));
         fflush(stdout);
 }
 
