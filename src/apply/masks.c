@@ -12,6 +12,7 @@
 #include "apply/fd_batch.h"
 #include "apply/mounts.h"
 #include "base/fd.h"
+#include "base/str.h"
 
 #ifndef SYS_open_tree_attr
 #define SYS_open_tree_attr 467 /* the same on every architecture (Linux 6.15) */
@@ -111,16 +112,22 @@ static int make_readonly(struct masks *masks, const char *path, struct error *er
         return 0;
 }
 
-int masks_apply(const struct plan_plan *plan, int root, struct error *err) {
+int masks_apply_below(const struct plan_plan *plan, int root, const char *top, struct error *err) {
         struct masks masks = { .rootfs = plan->rootfs, .root = root, .null = -1, .empty = -1 };
         int r = 0;
 
         for (size_t i = 0; r == 0 && i < plan->n_readonly_paths; i++)
-                r = make_readonly(&masks, plan->readonly_paths[i], err);
+                if (path_is_below(plan->readonly_paths[i], top))
+                        r = make_readonly(&masks, plan->readonly_paths[i], err);
         for (size_t i = 0; r == 0 && i < plan->n_masked_paths; i++)
-                r = mask(&masks, plan->masked_paths[i], err);
+                if (path_is_below(plan->masked_paths[i], top))
+                        r = mask(&masks, plan->masked_paths[i], err);
         fd_batch_add(&masks.done, &masks.null);
         fd_batch_add(&masks.done, &masks.empty);
         fd_batch_close(&masks.done);
         return r;
+}
+
+int masks_apply(const struct plan_plan *plan, int root, struct error *err) {
+        return masks_apply_below(plan, root, "/", err);
 }

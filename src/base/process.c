@@ -155,6 +155,30 @@ int process_boot_id(char ret[37]) {
         return 0;
 }
 
+/* proc_pid_status(5): "NSpid:" has the number in the namespace of the procfs first, and then in each one below it. */
+int process_number_inside(pid_t pid, pid_t *ret) {
+        _cleanup_close_ int fd = -1;
+        char path[32], text[4096], *at;
+        long number;
+        ssize_t n;
+
+        snprintf(path, sizeof path, "/proc/%d/status", pid);
+        fd = open(path, O_RDONLY | O_CLOEXEC);
+        n = fd < 0 ? -1 : read(fd, text, sizeof text - 1);
+        if (n < 0)
+                return -errno;
+        text[n] = '\0';
+        at = strstr(text, "\nNSpid:");
+        if (!at)
+                return -ENODATA;
+        at += strlen("\nNSpid:");
+        (void)strtol(at, &at, 10);
+        if (*at != '\t' || (number = strtol(at, NULL, 10)) <= 0)
+                return -ENODATA;
+        *ret = (pid_t)number;
+        return 0;
+}
+
 /* cgroups(7): the line of the unified hierarchy is "0::PATH". */
 int process_cgroup(pid_t pid, char *path, size_t size) {
         char name[32] = "/proc/self/cgroup", text[8192], *line, *end;

@@ -41,6 +41,9 @@ int process_reap(int pidfd, int *ret_status);
 /* /proc/sys/kernel/random/boot_id, 36 characters and NUL. */
 int process_boot_id(char ret[37]);
 
+/* The number of PID in the PID namespace directly below ours that it is in, or below which it is. -ENODATA where it is in ours. */
+int process_number_inside(pid_t pid, pid_t *ret);
+
 /* The path of PID's cgroup (0: ours) in the unified hierarchy, as our cgroup namespace shows it: it begins with "/". -ENODATA where the
  * host has no such hierarchy. */
 int process_cgroup(pid_t pid, char *path, size_t size);

@@ -90,6 +90,7 @@ static int join_container(struct invocation *invocation, const struct exec_optio
         request.plan = &plan;
         request.process = process;
         request.filter = plan.filter ? &filter : NULL;
+        request.dies_with_us = plan.sandbox && !o->detach;
         request.unlocked = status == OCI_STATUS_PAUSED;
         if (request.unlocked) /* the join lasts until somebody resumes the container, who needs the lock for that */
                 container_unlock(&container);
@@ -98,6 +99,16 @@ static int join_container(struct invocation *invocation, const struct exec_optio
                 return r;
         request.interruption = &foreground->interruption;
         return join(invocation->arena, &container, init, &request, joined, err);
+}
+
+/* Until the program has ended, and in a sandbox whatever it has left. */
+static int stay(struct invocation *invocation, const char *id, struct foreground *foreground, struct joined *joined, int *ret_status,
+        struct error *err) {
+        struct error second;
+        int r = foreground_wait(foreground, joined->pidfd, joined->console, NULL, ret_status, err);
+        int end = join_end(invocation->arena, invocation->root, id, joined, r < 0 ? &second : err);
+
+        return r < 0 ? r : end;
 }
 
 static int run(struct invocation *invocation, int argc, char **argv, int *ret_status, struct error *err) {
@@ -113,7 +124,7 @@ static int run(struct invocation *invocation, int argc, char **argv, int *ret_st
                 return r;
         }
         *ret_status = 0;
-        return o.detach ? 0 : foreground_wait(&foreground, joined.pidfd, joined.console, NULL, ret_status, err);
+        return o.detach ? 0 : stay(invocation, operands[0], &foreground, &joined, ret_status, err);
 }
 
 const struct command command_exec = { "exec", "ID COMMAND…", "run one more process in a container", run, options, ELEMENTSOF(options), 255,

@@ -27,6 +27,7 @@
 #include "base/log.h"
 #include "base/str.h"
 #include "life/notify.h"
+#include "life/sandbox_init.h"
 
 int child_not_made(const struct plan_plan *plan, int r, struct error *err) {
         if (r == -EAGAIN)
@@ -167,7 +168,7 @@ __attribute__((noreturn)) static void leave(int signal) {
 
 /* The first process of a pid namespace gets only signals that it has a handler for (pid_namespaces(7)), and `kill` means a container that was
  * never started, too. Before READY: when `create` returns nobody knows how far we have come after GO. execve(2) takes the handlers away. */
-static void heed_signals(void) {
+void child_heed_signals(void) {
         static const int ending[] = { SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2 };
         const struct sigaction action = { .sa_handler = leave };
 
@@ -175,8 +176,7 @@ static void heed_signals(void) {
                 (void)sigaction(ending[i], &action, NULL);
 }
 
-/* After `create`: sleeps until `start` connects, which then hears on this connection what the launch would have heard. */
-static int await_start(struct child *child, struct error *err) {
+int child_await_start(struct child *child, struct error *err) {
         int connection;
 
         if (child->gate < 0)
@@ -202,7 +202,7 @@ static int hand_over_notify(struct child *child, struct error *err) {
 
 /* Their programs are files of the container, so the image says what they do: they run as what the payload is, with its user, capabilities,
  * labels and filter, as with runc and crun. A filter that needs no_new_privs goes on later than that for the payload. */
-static int run_start_hooks(struct child *child, struct error *err) {
+int child_run_start_hooks(struct child *child, struct error *err) {
         const struct payload *payload = &child->payload;
         const struct oci_hooks *hooks = child->plan->hooks;
         const struct hook_context context = {
@@ -250,6 +250,8 @@ static int become_container(struct child *child, struct error *err) {
         close_fd(&slave);
         if ((r = forget_host(child, err)) < 0)
                 return r;
+        if (plan->sandbox)
+                return sandbox_init(child, err);
         if (plan->process->args && (r = payload_settle(&child->payload, err)) < 0)
                 return r;
         if ((r = move_in(child, err)) < 0 || (!child->userns && (r = rlimits_set(plan->process, err)) < 0))
@@ -261,14 +263,14 @@ static int become_container(struct child *child, struct error *err) {
         if (early && (r = payload_drop(&child->payload, child->sync.child, err)) < 0)
                 return r;
         if (child->gate >= 0)
-                heed_signals();
+                child_heed_signals();
         if ((r = sync_report(child->sync.child, REPORT_READY, -1)) < 0)
                 return fail_errno(err, CODE_LAUNCH_FAILED, -r, "", "cannot report to the runtime");
         sync_await(child->sync.child, TOKEN_GO);
-        if ((r = await_start(child, err)) < 0 || (r = hand_over_notify(child, err)) < 0)
+        if ((r = child_await_start(child, err)) < 0 || (r = hand_over_notify(child, err)) < 0)
                 return r;
 
-        if ((!early && (r = payload_drop(&child->payload, child->sync.child, err)) < 0) || (r = run_start_hooks(child, err)) < 0)
+        if ((!early && (r = payload_drop(&child->payload, child->sync.child, err)) < 0) || (r = child_run_start_hooks(child, err)) < 0)
                 return r;
         return payload_execute(&child->payload, child->sync.child, err);
 }

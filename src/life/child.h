@@ -44,6 +44,13 @@ void hook_document_set_pid(struct hook_document *document, pid_t pid);
 /* Why there is no child of PLAN, whose clone3(2) gave R, a negative errno. */
 int child_not_made(const struct plan_plan *plan, int r, struct error *err);
 
+/* The parts of it that the first command of a sandbox shares (command_init.h). Signals that end a process that nobody has started yet; after
+ * `create`: sleeps until `start` connects, which then hears on this connection, child->sync.child from then on, what the launch would have
+ * heard; the startContainer hooks. */
+void child_heed_signals(void);
+int child_await_start(struct child *child, struct error *err);
+int child_run_start_hooks(struct child *child, struct error *err);
+
 /* Never returns. */
 __attribute__((noreturn))
 void child_main(struct child *child);

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "apply/affinity.h"
+#include "apply/cgroup_leaf.h"
 #include "apply/credentials.h"
 #include "apply/idmap.h"
 #include "apply/namespaces.h"
@@ -28,6 +29,8 @@
 #include "base/str.h"
 #include "life/dialogue.h"
 #include "life/join_cgroup.h"
+#include "life/command_init.h"
+#include "life/leaf.h"
 #include "life/payload.h"
 #include "life/pid_file.h"
 #include "life/room.h"
@@ -41,7 +44,9 @@ struct join {
         struct payload payload;
         uint64_t namespaces;   /* all the container has of its own */
         uint64_t left_to_join; /* those that the child joins */
-        bool usher;            /* the child is one (see child_main()) */
+        bool usher;            /* the child is one (see join_main()) */
+        bool command;          /* of a sandbox: the child opens the door for another (command_init.h) */
+        struct leaf leaf;      /* of that command */
         int init;              /* pidfd */
         int cgroup;            /* directory, or -1 */
 };
@@ -84,25 +89,6 @@ static int enter_container(struct join *j, struct error *err) {
         return r < 0 ? r : credentials_hide(err);
 }
 
-static int make_terminal(struct join *j, int *ret_slave, struct error *err) {
-        const struct plan_process *process = j->request->process;
-        _cleanup_close_ int master = -1, slave = -1, root = -1;
-        int r;
-
-        if (!process->terminal)
-                return 0;
-        root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
-        if (root < 0)
-                return fail_errno(err, CODE_LAUNCH_FAILED, errno, "/", "cannot open the container's root");
-        if ((r = terminal_open_pair(root, process->console_width, process->console_height, &master, &slave, err)) < 0 ||
-            (r = terminal_own(slave, process->uid, err)) < 0)
-                return r;
-        if ((r = sync_report(j->sync.child, REPORT_CONSOLE, master)) < 0)
-                return fail_errno(err, CODE_LAUNCH_FAILED, -r, "process.terminal", "cannot hand over the terminal");
-        *ret_slave = take_fd(&slave);
-        return 0;
-}
-
 /* The usher's last deed: the process that it opened the door for. */
 static int bear(struct join *j, struct error *err) {
         pid_t pid = process_sibling();
@@ -132,7 +118,7 @@ static int become_command(struct join *j, struct error *err) {
                 return r;
         r = payload_settle(&j->payload, err);
         again = j->usher && r < 0 && err->code == CODE_EXECUTABLE_UNAVAILABLE;
-        if ((r < 0 && !again) || (r = make_terminal(j, &slave, err)) < 0)
+        if ((r < 0 && !again) || (r = payload_open_terminal(&j->payload, j->sync.child, &slave, err)) < 0)
                 return r;
         close_fd(&j->init); /* execve(2) could find it, and whoever is inside */
         if (j->usher && ((r = payload_drop(&j->payload, j->sync.child, err)) < 0 || (r = bear(j, err)) < 0 ||
@@ -151,13 +137,26 @@ static int become_command(struct join *j, struct error *err) {
         return j->usher ? payload_execute(&j->payload, j->sync.child, err) : payload_exec(&j->payload, j->sync.child, err);
 }
 
+__attribute__((noreturn))
+static void become_sandboxed(struct join *j) {
+        struct command command = {
+                .plan = j->request->plan, .payload = &j->payload, .first = j->request->first, .namespaces = j->left_to_join,
+                .sandbox = j->init, .sync = j->sync.child, .dies_with_us = j->request->dies_with_us,
+        };
+
+        if (command.first)
+                command.first->sync.child = command.sync;
+        command_main(&command);
+}
+
 /* Mostly we are in the container's pid namespace from the first instruction on, where others may look through /proc/PID or trace us. That
  * we are not dumpable stops them, unless they hold CAP_SYS_PTRACE over the host's user namespace (ptrace(2), "Ptrace access mode checking");
  * then this is an usher: it stays outside of that pid namespace, where nobody inside has a name for it, joins everything else, gives up
  * all that the payload does not have, and only then makes the process that can be seen in there. */
 __attribute__((noreturn))
-static void child_main(struct join *j) {
-        int needed[] = { j->sync.child, j->init };
+static void join_main(struct join *j) {
+        const struct child *first = j->request->first;
+        int needed[] = { j->sync.child, j->init, first ? first->gate : -1, first ? first->hook_output.out : -1, first ? first->hook_output.err : -1 };
         const int ours[] = { j->sync.runtime, j->container->root, j->container->dir, j->cgroup };
         struct error err = { 0 };
         int r;
@@ -169,6 +168,8 @@ static void child_main(struct join *j) {
                 close(ours[i]);
         if (r < 0)
                 fail_errno(&err, CODE_LAUNCH_FAILED, -r, "", "cannot close the descriptors that lead to the host");
+        else if (j->command)
+                become_sandboxed(j);
         else
                 become_command(j, &err);
         sync_report_error(j->sync.child, &err);
@@ -199,14 +200,14 @@ static int clone_into(struct join *j, struct joined *joined, struct error *err) 
         j->left_to_join = j->namespaces & ~first;
         joined->pid = process_clone(0, j->cgroup, &joined->pidfd);
         if (joined->pid == 0)
-                child_main(j);
-        if (joined->pid == -EBUSY && !j->request->cgroup) {
+                join_main(j);
+        if (joined->pid == -EBUSY && !j->request->cgroup && !j->command) {
                 close_fd(&j->cgroup);
                 if ((r = join_cgroup_of_init(j->container, &j->cgroup, err)) < 0)
                         return r;
                 joined->pid = process_clone(0, j->cgroup, &joined->pidfd);
                 if (joined->pid == 0)
-                        child_main(j);
+                        join_main(j);
         }
         prctl(PR_SET_DUMPABLE, dumpable, 0, 0, 0); /* we ourselves are on the host, as before */
         r = oom_score_return(&oom, err);
@@ -247,7 +248,8 @@ static int take_over(struct join *j, struct joined *joined, struct dialogue *dia
                 r = make_room(j, dialogue, err);
         if (r < 0)
                 return r;
-        if (dialogue->born <= 0 || dialogue->born == usher || (r = process_adopt(dialogue->born, &pidfd)) < 0)
+        /* The bundle's process in a sandbox is left to the sandbox's process 1, and nobody else is in there to speak for it. */
+        if (dialogue->born <= 0 || dialogue->born == usher || (!j->request->first && (r = process_adopt(dialogue->born, &pidfd)) < 0))
                 return fail_errno(err, CODE_LAUNCH_FAILED, r < 0 ? -r : EPROTO, "", "cannot find the process in the container");
         process_signal(joined->pidfd, SIGKILL); /* the payload's filter may keep it from ending itself */
         process_reap(joined->pidfd, &status);
@@ -261,7 +263,9 @@ static int take_over(struct join *j, struct joined *joined, struct dialogue *dia
 static int see_off(struct join *j, struct joined *joined, struct dialogue *dialogue, struct error *err) {
         int r;
 
-        r = j->usher ? take_over(j, joined, dialogue, err) : dialogue_until(dialogue, REPORT_READY, err);
+        r = j->usher || j->command ? take_over(j, joined, dialogue, err) : 0;
+        if (r == 0 && !j->usher)
+                r = dialogue_until(dialogue, REPORT_READY, err);
         if (r < 0 || (r = affinity_finish(joined->pid, j->request->process, err)) < 0 ||
             (r = rdt_enter(j->container->status.rdt, joined->pid, err)) < 0 ||
             (r = scheduler_set(joined->pid, j->request->process, err)) < 0)
@@ -273,13 +277,17 @@ static int see_off(struct join *j, struct joined *joined, struct dialogue *dialo
             (r = pid_file_write(j->request->pid_file, joined->pid, err)) < 0)
                 return r;
         log_debug("%s: process %d has joined", j->container->id, joined->pid);
-        if ((r = sync_tell(j->sync.runtime, TOKEN_GO, 0, err)) < 0)
+        if ((j->request->ready && (r = j->request->ready(j->request->ready_data, joined->pid, err)) < 0) ||
+            (r = sync_tell(j->sync.runtime, TOKEN_GO, 0, err)) < 0)
                 return r;
+        if (j->request->first && j->request->first->gate >= 0) /* `start` hears the rest */
+                return 0;
         return dialogue_until(dialogue, REPORT_GONE, err);
 }
 
 /* Gives up on the child: nothing of a failed exec stays in the container. */
 static void abandon(struct joined *joined) {
+        struct error ignored;
         int status;
 
         if (joined->pidfd >= 0) {
@@ -288,7 +296,22 @@ static void abandon(struct joined *joined) {
         }
         if (joined->console >= 0)
                 terminal_show_rest(joined->console);
+        if (joined->leaf)
+                (void)cgroup_leaf_end(joined->leaf, &ignored);
         joined_close(joined);
+}
+
+/* Process 1 is still there while the kernel ends the others of its PID namespace, but it has no namespaces to join any more (kernel/exit.c,
+ * do_exit()). */
+static bool is_ending(int init) {
+        return process_wait_end(init, 0) == 0 || (setns(init, CLONE_NEWPID) < 0 && errno == ESRCH);
+}
+
+/* A sandbox may end while a command is on its way in: whatever the kernel says then, this is what has happened. */
+static int tell_of_end(const struct join *j, int r, struct error *err) {
+        if (!j->command || (err->code != CODE_LAUNCH_FAILED && err->code != CODE_RESOURCE_EXHAUSTED) || !is_ending(j->init))
+                return r;
+        return fail(err, CODE_INVALID_STATE, ESRCH, "", "container not running: the sandbox has ended");
 }
 
 /* Whose processes see us come, and may they trace us? Those of a joined pid namespace are not known here. In a user namespace of the
@@ -325,18 +348,29 @@ static int prepare(struct join *j, struct arena *arena, struct error *err) {
         j->namespaces = join_namespaces(request->plan->namespaces, j->container->status.init->pid);
         payload_prepare(arena, request->plan, request->process, request->filter, &j->payload);
         activation_tell(arena, &request->activation, &j->payload);
-        j->usher = needs_usher(j);
+        j->command = request->plan->sandbox;
+        j->usher = !j->command && needs_usher(j);
         if (j->usher && !payload_may_fork(&j->payload))
                 return fail(err, CODE_CAPABILITY_UNSUPPORTED, EPERM, "linux.seccomp",
                             "a process of the container may hold CAP_SYS_PTRACE, so that a command can enter it safely only by a fork, which the "
                             "seccomp filter forbids: allow clone, or set noNewPrivileges");
-        if ((r = join_cgroup_open(j->container, request->cgroup, &j->cgroup, err)) < 0 || (r = sync_open(&j->sync, err)) < 0)
+        if (j->command && j->container->status.lost)
+                return fail(err, CODE_LOST, EBUSY, "", "a process of an earlier command did not die: the sandbox takes no more; delete it");
+        if (j->command && request->cgroup)
+                return fail(err, CODE_USAGE, EINVAL, "--cgroup", "every command of a sandbox has a cgroup of its own");
+        if (j->command)
+                r = leaf_make(arena, j->container, request->plan->cgroup, request->first ? LEAF_MAIN : NULL, &j->leaf, err);
+        else
+                r = join_cgroup_open(j->container, request->cgroup, &j->cgroup, err);
+        if (r < 0 || (r = sync_open(&j->sync, err)) < 0)
                 return r;
-        return j->usher ? sync_ask_pids(j->sync.runtime, err) : 0;
+        if (j->command)
+                j->cgroup = take_fd(&j->leaf.fd);
+        return j->usher || j->command ? sync_ask_pids(j->sync.runtime, err) : 0;
 }
 
 int join(struct arena *arena, struct container *container, int init, const struct join_request *request, struct joined *ret, struct error *err) {
-        struct join j = { .request = request, .container = container, .sync = SYNC_CLOSED, .init = init, .cgroup = -1 };
+        struct join j = { .request = request, .container = container, .sync = SYNC_CLOSED, .init = init, .cgroup = -1, .leaf = LEAF_NONE };
         struct dialogue dialogue = { .interruption = request->interruption, .console_socket = request->console_socket, .container = container, .arena = arena, .console = -1, .notify = -1,
                                      .filter = request->plan->filter };
         struct joined joined = JOINED_NOTHING;
@@ -350,11 +384,13 @@ int join(struct arena *arena, struct container *container, int init, const struc
                 r = see_off(&j, &joined, &dialogue, err);
         }
         joined.console = dialogue.console;
+        joined.leaf = j.leaf.path;
+        joined.sandboxed = j.command;
         sync_close(&j.sync);
         close_fd(&j.cgroup);
         if (r < 0) {
                 abandon(&joined);
-                return r;
+                return tell_of_end(&j, r, err);
         }
         *ret = joined;
         return 0;

@@ -12,6 +12,8 @@
 #include "life/state.h"
 #include "spec/plan.h"
 
+struct child;
+
 struct join_request {
         const char *root;                   /* --root */
         const struct plan_plan *plan;       /* of the container */
@@ -23,14 +25,24 @@ struct join_request {
         bool unlocked;                      /* the container is: others may change it meanwhile */
         unsigned preserve_fds;              /* the descriptors of ACTIVATION among them */
         struct activation activation;
+
+        /* Of a sandbox (plan->sandbox) alone. */
+        bool dies_with_us;                  /* the command ends when this process does */
+        struct child *first;                /* the bundle's own process: what else belongs to it, of a launch under way; NULL: an exec */
+        int (*ready)(void *data, pid_t pid, struct error *err); /* called when all is in place, before the program runs; or NULL */
+        void *ready_data;
 };
 
 struct joined {
-        pid_t pid;
-        int pidfd;
+        pid_t pid;        /* of the program; in a sandbox, of its init, which has its exit status */
+        int pidfd;        /* -1 for the bundle's process in a sandbox, which is not our child */
         int console;
+        bool sandboxed;
+        const char *leaf; /* in a sandbox: the command's own cgroup, absolute; NULL: none */
 };
 #define JOINED_NOTHING { .pidfd = -1, .console = -1 }
+
+#define JOIN_END_MS 2000 /* how long join_end() waits */
 
 /* The namespaces (CLONE_ flags) that a process of ours joins to be where INIT, the container's process, is: all that were made or joined for
  * it, but a user namespace that we are in ourselves. */
@@ -39,5 +51,10 @@ uint64_t join_namespaces(const struct plan_namespaces *namespaces, pid_t init);
 /* init: pidfd of the container's process. CONTAINER is locked unless it is paused; its status is saved when a process comes in that others
  * have to be protected from. Returns once the program has been executed. */
 int join(struct arena *arena, struct container *container, int init, const struct join_request *request, struct joined *ret, struct error *err);
+
+/* Ends a command of a sandbox whose program has ended, or shall: kills its init, and whatever else is in its leaf, and removes that. Nothing
+ * to do for any other process. CODE_LOST when something does not die within two seconds, which is then written to the status of ID, if that
+ * is not locked by us: such a sandbox takes no more commands. */
+int join_end(struct arena *arena, const char *root, const char *id, struct joined *joined, struct error *err);
 void joined_close(struct joined *joined);
 #define _cleanup_joined_ __attribute__((cleanup(joined_close)))

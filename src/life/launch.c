@@ -77,7 +77,7 @@ static int settle(struct launch *l, const char *delegated, struct error *err) {
         if (delegated && *delegated && (r = delegate(l, delegated, err)) < 0)
                 return r;
         /* The container's user namespace has no CAP_SYS_RESOURCE over us; its runtime may have. */
-        return l->child.userns ? rlimits_set_of(l->result.pid, l->plan->process, err) : 0;
+        return l->child.userns && !l->plan->sandbox ? rlimits_set_of(l->result.pid, l->plan->process, err) : 0;
 }
 
 /* A scheduling policy comes before the limits of the cgroup (sched(7): SCHED_DEADLINE is not to be had within a cpuset), and both when the
@@ -126,6 +126,10 @@ static int go(struct launch *l, struct error *err) {
         struct container *c = &l->result.container;
         int r;
 
+        if (l->plan->sandbox && (r = launch_begin_commands(l, err)) < 0)
+                return r;
+        if (l->plan->sandbox)
+                return l->request->wait_for_start ? 0 : hooks_run_poststart(l->arena, c, l->plan, l->request->interruption, err);
         if (l->request->wait_for_start) {
                 if ((r = gate_ready(c->dir, err)) < 0)
                         return r;
@@ -185,7 +189,7 @@ static void undo(struct launch *l, struct error *err) {
 
 int launch(struct arena *arena, const struct launch_request *request, struct launched *ret, struct error *err) {
         struct launch l = {
-                .request = request, .plan = request->plan, .arena = arena, .result = LAUNCHED_NOTHING, .cgroup = -1,
+                .request = request, .plan = request->plan, .arena = arena, .result = LAUNCHED_NOTHING, .cgroup = -1, .init_leaf = -1,
                 .dialogue = { .socket = -1, .console = -1, .notify = -1 },
                 .child = { .sync = SYNC_CLOSED, .gate = -1, .notify = -1, .nodes = -1, .hook_output = HOOK_OUTPUT_OURS },
         };
@@ -209,6 +213,7 @@ int launch(struct arena *arena, const struct launch_request *request, struct lau
         close_fd(&l.child.gate);
         hook_output_close(&l.child.hook_output);
         close_fd(&l.cgroup);
+        close_fd(&l.init_leaf);
         close_fd(&l.dialogue.notify);
         if (r < 0) {
                 close_fd(&l.dialogue.console);

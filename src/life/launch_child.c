@@ -24,7 +24,7 @@ static int prepare_notify(struct launch *l, struct error *err) {
         const char *manager = l->request->activation.notify;
         struct container *c = &l->result.container;
 
-        if (!manager || !payload_add_variable(&l->child.payload, NOTIFY_VARIABLE))
+        if (!manager || l->plan->sandbox || !payload_add_variable(&l->child.payload, NOTIFY_VARIABLE))
                 return 0;
         l->plan = notify_mount(l->arena, l->plan);
         l->child.plan = l->plan;
@@ -183,7 +183,7 @@ int launch_clone_child(struct launch *l, struct error *err) {
 
         if (r < 0)
                 return r;
-        l->result.pid = process_clone(l->usher ? 0 : namespaces_of_clone(l->plan->namespaces), l->usher ? -1 : l->cgroup, &l->result.pidfd);
+        l->result.pid = process_clone(l->usher ? 0 : namespaces_of_clone(l->plan->namespaces), l->usher ? -1 : l->init_leaf >= 0 ? l->init_leaf : l->cgroup, &l->result.pidfd);
         if (l->result.pid == 0) {
                 if (l->usher)
                         usher_main(&l->child, l->cgroup);
@@ -191,8 +191,10 @@ int launch_clone_child(struct launch *l, struct error *err) {
         }
         r = oom_score_return(&oom, err);
         close_fd(&l->child.sync.child);
-        close_fd(&l->child.gate);
-        hook_output_close(&l->child.hook_output);
+        if (!l->plan->sandbox) { /* the bundle's process comes later */
+                close_fd(&l->child.gate);
+                hook_output_close(&l->child.hook_output);
+        }
         launch_drop_sources(l);
         l->dialogue = (struct dialogue){ .socket = l->child.sync.runtime, .interruption = l->request->interruption, .console_socket = l->request->console_socket,
                                          .container = &l->result.container, .filter = l->plan->filter, .arena = l->arena,

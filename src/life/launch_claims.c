@@ -64,7 +64,8 @@ int launch_claim_cgroup(struct launch *l, struct error *err) {
         if ((r = container_save(c, err)) < 0)
                 return r;
         log_debug("%s: making the cgroup %s", c->id, claim->path);
-        return cgroup_create(claim->path, cgroup, &claim->ours, &l->cgroup, err);
+        r = cgroup_create(claim->path, cgroup, &claim->ours, &l->cgroup, err);
+        return r == 0 && l->plan->sandbox ? launch_make_leaves(l, err) : r;
 }
 
 /* The claim on what is made of it is on disk before that is made. */

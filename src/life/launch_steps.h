@@ -16,6 +16,7 @@ struct launch {
         struct child child;
         struct dialogue dialogue;
         int cgroup;
+        int init_leaf; /* of a sandbox: where its process 1 is made; -1: in CGROUP */
         bool usher;  /* the first process of ours is one */
         bool hooked; /* hooks outside have begun: from here on a failure owes them poststop */
 };
@@ -28,6 +29,11 @@ int launch_claim_init(struct launch *l, struct error *err);
 /* A class of service that the launch made under a name that others may use is theirs as well from now on (config-linux.md: "MUST NOT
  * remove"). */
 int launch_share_rdt(struct launch *l, struct error *err);
+
+/* launch_sandbox.c: what a sandbox has beyond a container. The leaf of its process 1; and, once that one is READY, the bundle's process, until
+ * it runs or waits for `start`, and the word to process 1 that it may serve. */
+int launch_make_leaves(struct launch *l, struct error *err);
+int launch_begin_commands(struct launch *l, struct error *err);
 
 /* launch_child.c: all that the child will need, and the child. */
 int launch_prepare_child(struct launch *l, struct error *err);

@@ -19,6 +19,7 @@
 #include "apply/rlimits.h"
 #include "apply/rootfs.h"
 #include "apply/seccomp.h"
+#include "apply/terminal.h"
 #include "base/fd.h"
 #include "base/process.h"
 #include "base/signals.h"
@@ -174,6 +175,25 @@ int payload_settle(struct payload *payload, struct error *err) {
                 return r;
         payload->cwd_later = r == -EACCES;
         return payload_find_program(payload, err);
+}
+
+int payload_open_terminal(const struct payload *payload, int sync, int *ret_slave, struct error *err) {
+        const struct plan_process *process = payload->process;
+        _cleanup_close_ int master = -1, slave = -1, root = -1;
+        int r;
+
+        if (!process->terminal)
+                return 0;
+        root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+        if (root < 0)
+                return fail_errno(err, CODE_LAUNCH_FAILED, errno, "/", "cannot open the container's root");
+        if ((r = terminal_open_pair(root, process->console_width, process->console_height, &master, &slave, err)) < 0 ||
+            (r = terminal_own(slave, process->uid, err)) < 0)
+                return r;
+        if ((r = sync_report(sync, REPORT_CONSOLE, master)) < 0)
+                return fail_errno(err, CODE_LAUNCH_FAILED, -r, "process.terminal", "cannot hand over the terminal");
+        *ret_slave = take_fd(&slave);
+        return 0;
 }
 
 static int load_filter(struct payload *payload, int sync, struct error *err) {

@@ -42,6 +42,10 @@ int payload_begin(struct payload *payload, struct error *err);
  * things that only the container's own files can tell. CODE_EXECUTABLE_UNAVAILABLE with the words that engines turn into 126 and 127. */
 int payload_settle(struct payload *payload, struct error *err);
 
+/* In a process that joins the container, inside its root and still privileged: makes the terminal that the process asks for, and hands its
+ * master over (REPORT_CONSOLE). ret_slave: untouched where none is asked for. */
+int payload_open_terminal(const struct payload *payload, int sync, int *ret_slave, struct error *err);
+
 /* Looks for the program once more: what an usher looked up as /proc/self is nobody's in the container's proc. */
 int payload_find_program(struct payload *payload, struct error *err);
 

@@ -47,8 +47,6 @@ static int compile_arguments(
         bool home;
         int r;
 
-        if (process->n_args == 0)
-                return INVALID(err, FIELD(arena, "%s.args", field), "expected at least the program to run");
         for (size_t i = 0; i < process->n_args; i++)
                 if (strlen(process->args[i]) >= LONGEST_ARGUMENT)
                         return fail(err, CODE_CONFIG_INVALID, E2BIG, FIELD(arena, "%s.args[%zu]", field, i),
@@ -104,7 +102,8 @@ static void compile_settings(const struct oci_process *process, struct plan_proc
         p->selinux_label = unless_empty(process->selinux_label);
 }
 
-int compile_process(struct arena *arena, const struct oci_process *process, const char *field, const struct facts_facts *facts,
+/* args may be missing. */
+static int compile_any(struct arena *arena, const struct oci_process *process, const char *field, const struct facts_facts *facts,
         struct plan_process **ret, struct error *err) {
         unsigned last = facts->kernel ? facts->kernel->last_capability : CAPABILITY_COUNT - 1;
         struct plan_process *p = arena_new(arena, struct plan_process);
@@ -126,6 +125,13 @@ int compile_process(struct arena *arena, const struct oci_process *process, cons
         p->n_warnings = warnings.n;
         *ret = p;
         return 0;
+}
+
+int compile_process(struct arena *arena, const struct oci_process *process, const char *field, const struct facts_facts *facts,
+        struct plan_process **ret, struct error *err) {
+        if (process->n_args == 0)
+                return INVALID(err, FIELD(arena, "%s.args", field), "expected at least the program to run");
+        return compile_any(arena, process, field, facts, ret, err);
 }
 
 int compile_process_within(struct arena *arena, const struct plan_plan *plan, const char *field, const struct facts_facts *facts,
@@ -159,7 +165,9 @@ int process_compile(struct compilation *c) {
 
         if (!process)
                 return INVALID(c->err, "process", "expected the process to run");
-        r = compile_process(c->arena, process, "process", c->facts, &c->plan->process, c->err);
+        /* A strict sandbox may have none of its own, and then waits for exec (plan/sandbox_rewrite.c). */
+        r = (c->plan->sandbox && process->n_args == 0 ? compile_any : compile_process)(
+                c->arena, process, "process", c->facts, &c->plan->process, c->err);
         if (r < 0 || (r = scheduler_check_hooks(c)) < 0)
                 return r;
         return compile_process_within(c->arena, c->plan, "process", c->facts, c->plan->process, c->err);

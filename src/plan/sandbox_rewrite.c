@@ -60,12 +60,13 @@ static struct oci_linux *rewrite_linux(struct compilation *c, const struct oci_l
         return linux;
 }
 
+/* Without one, the sandbox waits for exec, whose commands have this one's identity. One that names no program is none at all. */
 static struct oci_process *rewrite_process(struct compilation *c, const struct oci_process *said) {
         struct oci_process *process = arena_new(c->arena, struct oci_process);
         struct oci_user *user = arena_new(c->arena, struct oci_user);
 
-        *process = *said;
-        if (said->user)
+        *process = said ? *said : (struct oci_process){ .cwd = "/" };
+        if (said && said->user)
                 *user = *said->user;
         user->uid = c->plan->sandbox->uid;
         user->gid = c->plan->sandbox->gid;
@@ -88,8 +89,7 @@ void sandbox_rewrite(struct compilation *c) {
                 config->root = root;
         }
         config->linux = rewrite_linux(c, config->linux);
-        if (config->process)
-                config->process = rewrite_process(c, config->process);
+        config->process = rewrite_process(c, config->process);
         request->config = config;
         c->request = request;
 }

@@ -2,6 +2,9 @@
 #include "compile.h"
 
 #include "plan/compilation.h"
+#include "plan/ids.h"
+#include "plan/namespaces.h"
+#include "plan/process.h"
 #include "plan/sage.h"
 #include "plan/sandbox.h"
 
@@ -134,6 +137,21 @@ static void nothing_is_left_to_the_bundle(void **state) {
         assert_int_equal(c.plan->sandbox->limits->cpu, SAGE_LIMIT_STATE_SAMPLED);
 }
 
+static void without_a_process_there_is_its_identity_and_no_program(void **state) {
+        struct compilation c;
+
+        (void)state;
+        assert_int_equal(begin(STRICT(HOST, ""), &root_host, &c), 0);
+        assert_int_equal(namespaces_compile(&c), 0);
+        assert_int_equal(ids_compile(&c), 0);
+        assert_int_equal(process_compile(&c), 0);
+        assert_null(c.plan->process->args);
+        assert_int_equal(c.plan->process->uid, 1001);
+        assert_string_equal(c.plan->process->cwd, "/");
+        assert_true(c.plan->process->no_new_privileges);
+        assert_int_equal(c.plan->process->capabilities->bounding, 0);
+}
+
 static void host_settings_make_limits_hard(void **state) {
         struct compilation c;
 
@@ -152,6 +170,7 @@ int main(void) {
                 TEST(what_a_sandbox_has_for_itself_is_refused_by_its_field),
                 TEST(the_identity_is_the_hosts_the_bundles_or_the_callers_own),
                 TEST(nothing_is_left_to_the_bundle),
+                TEST(without_a_process_there_is_its_identity_and_no_program),
                 TEST(host_settings_make_limits_hard),
         };
 

@@ -1,0 +1,74 @@
+#define _GNU_SOURCE
+#include "life/launch_steps.h"
+
+#include <errno.h>
+
+#include "apply/cgroup_leaf.h"
+#include "base/fd.h"
+#include "base/log.h"
+#include "base/process.h"
+#include "life/gate.h"
+#include "life/join.h"
+#include "life/leaf.h"
+
+int launch_make_leaves(struct launch *l, struct error *err) {
+        int r = cgroup_leaf_prepare(l->cgroup, l->plan->cgroup, err);
+
+        if (r < 0)
+                return r;
+        r = cgroup_leaf_make(l->cgroup, LEAF_INIT, l->plan->cgroup, &l->init_leaf, err);
+        return r == -EEXIST ? fail(err, CODE_BUSY, EEXIST, l->plan->cgroup->path, "the cgroup of the sandbox is another's") : r;
+}
+
+/* Everything is in place, and MAIN, the init of the bundle's process, 0 for none, waits for the last word. Process 1 goes first: when the
+ * program runs, nothing of us is left in there that has any right. */
+static int let_init_serve(void *data, pid_t main, struct error *err) {
+        struct launch *l = data;
+        struct container *c = &l->result.container;
+        pid_t inside = 0;
+        int r;
+
+        if (main && (r = process_number_inside(main, &inside)) < 0)
+                return fail_errno(err, CODE_LAUNCH_FAILED, -r, "", "cannot tell which number the command has in the sandbox");
+        if (l->request->wait_for_start && (r = gate_ready(c->dir, err)) < 0)
+                return r;
+        if (!l->request->wait_for_start)
+                container_unlock(c); /* startContainer and poststart hooks may take long, and kill and delete must get through */
+        if ((r = sync_tell(l->child.sync.runtime, TOKEN_GO, inside, err)) < 0)
+                return r;
+        if (l->request->wait_for_start && !main) /* it says the rest to `start` */
+                return 0;
+        return dialogue_until(&l->dialogue, REPORT_GONE, err);
+}
+
+int launch_begin_commands(struct launch *l, struct error *err) {
+        const struct launch_request *asked = l->request;
+        struct plan_process process = *l->plan->process;
+        const struct join_request request = {
+                .root = asked->root,
+                .plan = l->plan,
+                .process = &process,
+                .filter = l->plan->filter ? &l->filter : NULL,
+                .console_socket = asked->console_socket,
+                .interruption = asked->interruption,
+                .preserve_fds = asked->preserve_fds,
+                .activation = asked->activation,
+                .first = &l->child,
+                .ready = let_init_serve,
+                .ready_data = l,
+        };
+        struct joined main = JOINED_NOTHING;
+        int r;
+
+        if (!process.args)
+                return let_init_serve(l, 0, err);
+        process.exec_affinity = NULL; /* for exec alone (config.md) */
+        r = join(l->arena, &l->result.container, l->result.pidfd, &request, &main, err);
+        if (r < 0)
+                return r;
+        log_debug("%s: the program %s", l->plan->id, asked->wait_for_start ? "waits for start" : "runs");
+        l->hooked = l->plan->hooks && !asked->wait_for_start; /* it was there, whatever comes now */
+        l->dialogue.console = take_fd(&main.console);
+        joined_close(&main);
+        return 0;
+}

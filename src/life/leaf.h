@@ -1,0 +1,23 @@
+/* Where in a sandbox's cgroup its processes are: "init" its process 1, "main" the bundle's process, "exec-N" a command. The claim on the cgroup
+ * (cgroup_claim.h) covers all of them. */
+#pragma once
+
+#include "base/arena.h"
+#include "base/error.h"
+#include "life/state.h"
+#include "spec/plan.h"
+
+#define LEAF_INIT "init"
+#define LEAF_MAIN "main"
+
+struct leaf {
+        const char *path; /* absolute; NULL: the sandbox has no cgroup */
+        int fd;           /* for CLONE_INTO_CGROUP, or -1 */
+};
+#define LEAF_NONE \
+        { .fd = -1 }
+
+/* Makes the leaf NAME, or, with NAME NULL, the exec-N with the least N that is free. The container is locked: one that another runtime has just
+ * made and not filled yet would be taken for one that was left. CODE_INVALID_STATE when the sandbox's cgroup is gone. */
+int leaf_make(struct arena *arena, const struct container *container, const struct plan_cgroup *limits, const char *name, struct leaf *ret,
+        struct error *err);

@@ -1,0 +1,44 @@
+#include "life/sandbox_init.h"
+
+#include "apply/credentials.h"
+#include "base/str.h"
+#include "life/init.h"
+#include "life/sync.h"
+
+/* The sandbox's identity without anything besides: no group, no capability, no way to gain one. */
+static int drop(const struct plan_plan *plan, struct error *err) {
+        struct plan_capabilities none = { 0 };
+        struct plan_process identity = {
+                .uid = plan->process->uid,
+                .gid = plan->process->gid,
+                .no_new_privileges = true,
+                .capabilities = &none,
+        };
+        int r;
+
+        if ((r = credentials_drop_bounding(&identity, err)) < 0 || (r = credentials_no_new_privileges(&identity, err)) < 0)
+                return r;
+        return credentials_set(&identity, err);
+}
+
+int sandbox_init(struct child *child, struct error *err) {
+        const struct plan_plan *plan = child->plan;
+        int signals, r;
+        pid_t main;
+
+        if ((r = sync_report(child->sync.child, REPORT_READY, -1)) < 0)
+                return fail_errno(err, CODE_LAUNCH_FAILED, -r, "", "cannot report to the runtime");
+        main = sync_await(child->sync.child, TOKEN_GO);
+        if ((r = drop(plan, err)) < 0)
+                return r;
+        if (!plan->process->args && child->gate >= 0) {
+                child_heed_signals();
+                if ((r = child_await_start(child, err)) < 0)
+                        return r;
+        }
+        if ((r = init_collect_signals(&signals, err)) < 0)
+                return r;
+        if ((r = sync_report(child->sync.child, REPORT_EXEC, -1)) < 0)
+                return fail_errno(err, CODE_LAUNCH_FAILED, -r, "", "cannot report to the runtime");
+        init_serve(signals, main);
+}
