@@ -102,8 +102,8 @@ static int open_hosts(const struct plan_device *device, int *ret_tree, struct er
 
 /* Never with nodev, which would make it useless. The target is named below a verified directory and move_mount(2) follows no symlink
  * there. */
-static int bind_node(int dir, const char *name, const struct plan_device *device, int tree, struct error *err) {
-        struct mount_attr attr = { .attr_set = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC };
+static int bind_node(int dir, const char *name, const struct plan_device *device, int tree, uint64_t more, struct error *err) {
+        struct mount_attr attr = { .attr_set = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC | more };
         _cleanup_close_ int hosts = -1;
         int r;
 
@@ -122,7 +122,8 @@ static int bind_node(int dir, const char *name, const struct plan_device *device
 struct source {
         const struct plan_device *device;
         bool bind;
-        int tree; /* of dev_nodes_take(), or -1 */
+        int tree;      /* of dev_nodes_take(), or -1 */
+        uint64_t more; /* MOUNT_ATTR_* of the bind: read-only, the node still opens for writing, and its mode and times stay as they are */
 };
 
 static int add_node(int dir, const char *name, const struct source *source, struct error *err) {
@@ -131,7 +132,7 @@ static int add_node(int dir, const char *name, const struct source *source, stru
         if (!*name || streq(name, ".") || streq(name, ".."))
                 return fail(err, CODE_CONFIG_INVALID, EINVAL, device_field(device), "%s names no file", device->path);
         if (source->bind && device->type != S_IFIFO)
-                return bind_node(dir, name, device, source->tree, err);
+                return bind_node(dir, name, device, source->tree, source->more, err);
         return make_node(dir, name, device, err);
 }
 
@@ -208,7 +209,8 @@ int dev_populate(const struct plan_plan *plan, int root, const int *trees, struc
                         return r;
         }
         for (size_t i = 0; i < plan->n_devices; i++) {
-                const struct source source = { &plan->devices[i], plan->bind_devices || trees, trees ? trees[i] : -1 };
+                const struct source source = { &plan->devices[i], plan->bind_devices || trees, trees ? trees[i] : -1,
+                        plan->sandbox ? MOUNT_ATTR_RDONLY : 0 };
                 const char *path = plan->devices[i].path, *below = str_after(path, "/dev/");
 
                 if (below && foreign)

@@ -16,6 +16,7 @@
 #include "apply/fd_batch.h"
 #include "apply/mount_copyup.h"
 #include "apply/mount_filesystem.h"
+#include "apply/mount_pin.h"
 #include "apply/mount_source.h"
 #include "apply/namespaces.h"
 #include "base/fd.h"
@@ -242,18 +243,12 @@ static bool is_symlink_to(int dir, const char *name, const char *target) {
         return streq(found, target);
 }
 
-/* copy-symlink (crun.1): a source that is a symlink is made again in the container, not followed. 1: made, 0: it is none. */
-static int copy_symlink(struct attach *a, const struct plan_mount *m, struct error *err) {
-        char target[PATH_MAX], parent[PATH_MAX];
-        ssize_t n = readlink(m->source, target, sizeof target - 1);
+static int make_symlink(struct attach *a, const struct plan_mount *m, const char *target, struct error *err) {
+        char parent[PATH_MAX];
         _cleanup_close_ int dir = -1;
-        const char *slash;
+        const char *slash = strrchr(m->destination, '/');
         int r;
 
-        if (n < 0)
-                return errno == EINVAL ? 0 : fail_mount(err, errno, m, "copy the symlink");
-        target[n] = '\0';
-        slash = strrchr(m->destination, '/');
         if (!slash || !slash[1] || (size_t)(slash - m->destination) >= sizeof parent)
                 return fail(err, CODE_CONFIG_INVALID, EINVAL, m->field, "%s cannot be a symlink", m->destination);
         snprintf(parent, sizeof parent, "%.*s/", (int)(slash - m->destination), m->destination);
@@ -265,7 +260,20 @@ static int copy_symlink(struct attach *a, const struct plan_mount *m, struct err
                 if (r != -EEXIST || !is_symlink_to(dir, slash + 1, target))
                         return fail_mount(err, -r, m, "make the symlink");
         }
-        return 1;
+        return 0;
+}
+
+/* copy-symlink (crun.1): a source that is a symlink is made again in the container, not followed. 1: made, 0: it is none. */
+static int copy_symlink(struct attach *a, const struct plan_mount *m, struct error *err) {
+        char target[PATH_MAX];
+        ssize_t n = readlink(m->source, target, sizeof target - 1);
+        int r;
+
+        if (n < 0)
+                return errno == EINVAL ? 0 : fail_mount(err, errno, m, "copy the symlink");
+        target[n] = '\0';
+        r = make_symlink(a, m, target, err);
+        return r < 0 ? r : 1;
 }
 
 static int attach_bind(struct attach *a, const struct plan_mount *m, int *source, struct error *err) {
@@ -340,11 +348,29 @@ static int attach_sysfs(struct attach *a, const struct plan_mount *m, int *sourc
         return r < 0 ? r : attach_tree(a, m, &tree, &target, err);
 }
 
+static int attach_symlink(struct attach *a, const struct plan_mount *m, int *source, struct error *err) {
+        (void)source;
+        return make_symlink(a, m, m->source, err);
+}
+
+static int attach_pin(struct attach *a, const struct plan_mount *m, int *source, struct error *err) {
+        (void)source;
+        return mount_pin(m, a->root, &a->done, err);
+}
+
+static int attach_file(struct attach *a, const struct plan_mount *m, int *source, struct error *err) {
+        (void)source;
+        return mount_file(m, a->root, &a->done, err);
+}
+
 static int (*const attach_kind[])(struct attach *, const struct plan_mount *, int *source, struct error *) = {
         [PLAN_MOUNT_KIND_FILESYSTEM] = attach_filesystem,
         [PLAN_MOUNT_KIND_BIND] = attach_bind,
         [PLAN_MOUNT_KIND_CGROUP] = attach_cgroup,
         [PLAN_MOUNT_KIND_SYSFS_OR_BIND] = attach_sysfs,
+        [PLAN_MOUNT_KIND_FILE] = attach_file,
+        [PLAN_MOUNT_KIND_SYMLINK] = attach_symlink,
+        [PLAN_MOUNT_KIND_PIN] = attach_pin,
 };
 
 /* Only mounts directly in the fresh tmpfs leave it fresh: any other could be over it or change what the path to it means. */

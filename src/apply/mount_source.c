@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <linux/openat2.h>
 #include <poll.h>
 #include <sched.h>
 #include <signal.h>
@@ -11,6 +12,8 @@
 #include <string.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "apply/mounts.h"
@@ -159,11 +162,34 @@ static int set_attributes(int tree, const struct plan_mount *m, bool shared, str
         return 0;
 }
 
+/* The directory that was looked at, or none: whoever may rename what leads to it could put another in its place, or a symlink, at any moment
+ * until this one look; from here on there is a descriptor of it. */
+static int open_only(const struct plan_mount *m, struct error *err) {
+        const struct open_how how = {
+                .flags = O_PATH | O_DIRECTORY | O_CLOEXEC,
+                .resolve = RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS,
+        };
+        _cleanup_close_ int fd = (int)syscall(SYS_openat2, AT_FDCWD, m->source, &how, sizeof how);
+        struct stat st;
+
+        if (fd < 0 || fstat(fd, &st) < 0)
+                return fail_errno(err, CODE_WORKSPACE_INVALID, errno, m->field, "cannot open %s any more", m->source);
+        if (st.st_dev != m->only->dev || st.st_ino != m->only->ino)
+                return fail(err, CODE_WORKSPACE_INVALID, ESTALE, m->field, "%s is another directory by now", m->source);
+        return take_fd(&fd);
+}
+
 int mount_source_open(const struct plan_mount *m, const struct plan_ids *ids, bool shared, int *ret_tree, struct error *err) {
-        _cleanup_close_ int tree = open_tree(AT_FDCWD, m->source,
-                OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | (m->recursive ? AT_RECURSIVE : 0) | (m->source_nofollow ? AT_SYMLINK_NOFOLLOW : 0));
+        const unsigned flags = OPEN_TREE_CLONE | (m->recursive ? AT_RECURSIVE : 0);
+        _cleanup_close_ int tree = -1, only = m->only ? open_only(m, err) : -1;
         int r;
 
+        if (m->only && only < 0)
+                return only;
+        if (m->only)
+                tree = open_tree(only, "", OPEN_TREE_CLOEXEC | AT_EMPTY_PATH | flags);
+        else
+                tree = open_tree(AT_FDCWD, m->source, OPEN_TREE_CLOEXEC | flags | (m->source_nofollow ? AT_SYMLINK_NOFOLLOW : 0));
         if (tree < 0 && errno == EINVAL && !m->recursive)
                 return fail_errno(err, CODE_LAUNCH_FAILED, EINVAL, m->field,
                         "cannot bind %s: mounts below it may not be left out in this user namespace, use rbind", m->source);

@@ -61,6 +61,20 @@ static int make_holder_private(const char *path, struct error *err) {
         return 0;
 }
 
+/* Over "/", where nothing is looked up through it: absolute paths begin at the root that we have, below it. Nothing of the host is in it, and
+ * who makes it, in a user namespace, owns it: it is read-only before anybody else is there. */
+static int prepare_empty(int *ret_root, struct error *err) {
+        _cleanup_close_ int context = fsopen("tmpfs", FSOPEN_CLOEXEC), root = -1;
+
+        if (context >= 0 && fsconfig(context, FSCONFIG_SET_STRING, "mode", "0755", 0) == 0 &&
+            fsconfig(context, FSCONFIG_SET_STRING, "size", "1m", 0) == 0 && fsconfig(context, FSCONFIG_CMD_CREATE, NULL, NULL, 0) == 0)
+                root = fsmount(context, FSMOUNT_CLOEXEC, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV);
+        if (root < 0 || move_mount(root, "", AT_FDCWD, "/", MOVE_MOUNT_F_EMPTY_PATH) < 0)
+                return fail_errno(err, CODE_LAUNCH_FAILED, errno, "/", "cannot make an empty root");
+        *ret_root = take_fd(&root);
+        return 0;
+}
+
 int rootfs_prepare(const struct plan_plan *plan, int *ret_root, struct error *err) {
         const struct plan_rootfs *rootfs = plan->rootfs;
         unsigned long before = propagation_before(rootfs);
@@ -70,6 +84,8 @@ int rootfs_prepare(const struct plan_plan *plan, int *ret_root, struct error *er
         umask(0);
         if (mount(NULL, "/", NULL, before, NULL) < 0)
                 return fail_errno(err, CODE_LAUNCH_FAILED, errno, "linux.rootfsPropagation", "cannot set the propagation of all mounts");
+        if (rootfs->empty)
+                return prepare_empty(ret_root, err);
         if (before & MS_SHARED) {
                 r = make_holder_private(rootfs->path, err);
                 if (r < 0)

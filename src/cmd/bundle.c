@@ -10,6 +10,7 @@
 #include "base/file.h"
 #include "cmd/sandbox_policy.h"
 #include "libocispec/spec.h"
+#include "plan/sandbox.h"
 
 int bundle_decode(struct invocation *invocation, const char *path, const struct spec_type *type, void *ret, struct error *err) {
         _cleanup_str_ struct str text = { 0 };
@@ -59,6 +60,24 @@ static void look_at_disk(struct host *host, const struct plan_plan *plan) {
         }
 }
 
+/* What a strict sandbox is asked for says what of the host has to be looked at. */
+static int look_if_any(struct invocation *invocation, struct host *host, struct request *request, struct error *err) {
+        struct sage_asked *asked;
+        struct facts_look *looks;
+        uint32_t uid = 0, gid = 0;
+        size_t n;
+        int r;
+
+        if (!request->sage)
+                return 0;
+        asked = arena_new(invocation->arena, struct sage_asked);
+        if ((r = sage_compile(invocation->arena, request->config, request->sage, asked, err)) < 0)
+                return r;
+        request->asked = asked;
+        sandbox_looks(invocation->arena, request->config, asked, host->facts.identity, &looks, &n, &uid, &gid);
+        return n ? facts_look(host, looks, n, uid, gid, err) : 0;
+}
+
 int bundle_plan(struct invocation *invocation, const struct bundle_options *options, const char *id, struct host *host,
         struct plan_plan **ret, struct error *err) {
         struct oci_config *config = arena_new(invocation->arena, struct oci_config);
@@ -78,7 +97,7 @@ int bundle_plan(struct invocation *invocation, const struct bundle_options *opti
         };
         joined = compile_joined_userns(config);
         if ((r = policies_if_any(invocation, config, &request.sage, err)) < 0 || (r = facts_need(host, compile_needs(&request), err)) < 0 ||
-                (joined && (r = facts_join(host, joined, err)) < 0))
+                (joined && (r = facts_join(host, joined, err)) < 0) || (r = look_if_any(invocation, host, &request, err)) < 0)
                 return r;
         if ((r = compile(invocation->arena, &request, &host->facts, ret, err)) < 0)
                 return r;

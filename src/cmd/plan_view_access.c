@@ -19,7 +19,11 @@ static bool mount_read_only(const struct plan_mount *m) {
         case PLAN_MOUNT_KIND_SYSFS_OR_BIND:
                 return m->flags & MS_RDONLY;
         case PLAN_MOUNT_KIND_BIND:
+        case PLAN_MOUNT_KIND_PIN:
                 return m->attributes_set & MOUNT_ATTR_RDONLY;
+        case PLAN_MOUNT_KIND_FILE:
+        case PLAN_MOUNT_KIND_SYMLINK:
+                return true;
         }
         return false;
 }
@@ -29,13 +33,22 @@ static bool below_writable(const struct plan_mount *m) {
         return m->kind == PLAN_MOUNT_KIND_BIND && m->recursive && !(m->recursive_set & MOUNT_ATTR_RDONLY);
 }
 
+static const char *const remarks[] = {
+        [PLAN_MOUNT_KIND_CGROUP] = "its own cgroup",
+        [PLAN_MOUNT_KIND_FILE] = "made for it",
+        [PLAN_MOUNT_KIND_PIN] = "cannot be renamed or removed",
+        [PLAN_MOUNT_KIND_SYMLINK] = NULL,
+};
+
 static void view_mount(struct str *out, const struct plan_mount *m, const char *more) {
         _cleanup_str_ struct str remark = { 0 };
 
         if (m->kind == PLAN_MOUNT_KIND_BIND)
                 str_printf(&remark, "the host's %s%s", m->source, m->recursive ? " with the mounts below it" : "");
+        else if (m->kind == PLAN_MOUNT_KIND_SYMLINK)
+                str_printf(&remark, "a symlink to %s", m->source);
         else
-                str_printf(&remark, "%s", m->kind == PLAN_MOUNT_KIND_CGROUP ? "its own cgroup" : m->type ?: "");
+                str_printf(&remark, "%s", remarks[m->kind] ?: m->type ?: "");
         if (more)
                 str_puts(&remark, more);
         view_item(out, m->destination, remark.text);
@@ -60,7 +73,7 @@ static void view_paths(struct str *out, const char *const *paths, size_t n, cons
 void plan_view_readable(struct str *out, const struct plan_plan *plan) {
         view_heading(out, "Readable (besides what is writable)");
         if (plan->rootfs->readonly)
-                view_item(out, "/", plan->rootfs->path);
+                view_item(out, "/", plan->rootfs->empty ? "empty but for what follows" : plan->rootfs->path);
         for (size_t i = 0; i < plan->n_mounts; i++)
                 if (mount_read_only(&plan->mounts[i]))
                         view_mount(out, &plan->mounts[i], below_writable(&plan->mounts[i]) ? "; mounts below keep their own mode" : NULL);

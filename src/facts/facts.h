@@ -47,6 +47,19 @@ int facts_need(struct host *host, unsigned parts, struct error *err);
 /* Looks at the user namespace at PATH: forks a child that joins it. One that cannot be joined is not known; the launch will say why. */
 int facts_join(struct host *host, const char *path, struct error *err);
 
+/* A path to look at for a sandbox (facts->tree). */
+struct facts_look {
+        const char *path;
+        bool whole;       /* no symlink on the way counts either; else what the last name is */
+        bool as_identity; /* the identity must get there */
+};
+
+/* Looks at N paths, some with the rights of UID and GID, which this process takes on for the moment of the look (setfsuid(2)). What cannot be
+ * looked at is told as what it looks like from here; only an internal error is one. */
+int facts_look(struct host *host, const struct facts_look *looks, size_t n, uint32_t uid, uint32_t gid, struct error *err);
+/* The place of PATH; NULL: nobody looked. */
+const struct facts_place *facts_place(const struct facts_facts *facts, const char *path);
+
 /* Fills HOST, whose arena is set, from a file that `check --json` or facts_print() wrote, and marks it recorded. */
 int facts_load(struct host *host, const char *path, struct error *err);
 

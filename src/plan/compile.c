@@ -70,8 +70,9 @@ static int sage_if_any(struct compilation *c) {
 
         if (!c->request->sage && !sage_annotated(config))
                 return 0;
-        r = sage_compile(c->arena, config, c->request->sage ? c->request->sage : &none, &asked, c->err);
-        if (r < 0)
+        if (c->request->asked)
+                asked = *c->request->asked;
+        else if ((r = sage_compile(c->arena, config, c->request->sage ? c->request->sage : &none, &asked, c->err)) < 0)
                 return r;
         c->plan->sage = (struct sage_request *)asked.request;
         c->plan->sage_fingerprint = asked.fingerprint;
@@ -81,6 +82,10 @@ static int sage_if_any(struct compilation *c) {
 
 static int sandbox_if_any(struct compilation *c) {
         return c->plan->sage ? sandbox_compile(c) : 0;
+}
+
+static int mounts_of_either(struct compilation *c) {
+        return c->plan->sandbox ? sandbox_mounts(c) : mounts_compile(c);
 }
 
 static int refuse_sage(struct compilation *c) {
@@ -126,7 +131,7 @@ static int (*const parts[])(struct compilation *) = {
         namespaces_compile,
         ids_compile,
         rootfs_compile,
-        mounts_compile,
+        mounts_of_either,
         devices_compile,
         masks_compile,
         sysctl_compile,

@@ -26,6 +26,7 @@ struct request {
         enum plan_cgroup_manager manager;
         bool no_pivot, no_new_keyring;
         const struct sage_sources *sage;      /* the policies over sage.* annotations (plan/sage.h); NULL: none */
+        const struct sage_asked *asked;       /* what sage_compile() made of both already; NULL: compile() calls it */
 };
 
 /* FACTS_* bits (facts/facts.h) of what compile() reads for this request. */

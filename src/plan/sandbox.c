@@ -19,6 +19,30 @@ static struct sage_limits *limits_of(struct compilation *c) {
         return limits;
 }
 
+void sandbox_looks(struct arena *arena, const struct oci_config *config, const struct sage_asked *asked,
+        const struct facts_identity *caller, struct facts_look **ret, size_t *ret_n, uint32_t *ret_uid, uint32_t *ret_gid) {
+        const struct sage_request *request = asked->request;
+        const struct sage_filesystem *filesystem;
+        struct facts_look *looks;
+        size_t n = 0;
+
+        *ret_n = 0;
+        if (!request || !(request->has & SAGE_REQUEST_HAS_PROFILE))
+                return;
+        filesystem = request->filesystem;
+        looks = arena_array(arena, struct facts_look, sandbox_n_places + filesystem->n_read_paths + filesystem->n_write_paths + 1);
+        looks[n++] = (struct facts_look){ .path = filesystem->workspace, .whole = true, .as_identity = true };
+        for (size_t i = 0; i < filesystem->n_read_paths; i++)
+                looks[n++] = (struct facts_look){ .path = filesystem->read_paths[i], .whole = true };
+        for (size_t i = 0; i < filesystem->n_write_paths; i++)
+                looks[n++] = (struct facts_look){ .path = filesystem->write_paths[i], .whole = true };
+        for (size_t i = 0; i < sandbox_n_places; i++)
+                looks[n++] = (struct facts_look){ .path = sandbox_places[i] };
+        sandbox_identity_of(request, config, caller, ret_uid, ret_gid);
+        *ret = looks;
+        *ret_n = n;
+}
+
 int sandbox_compile(struct compilation *c) {
         struct plan_sandbox *sandbox;
         int r;
@@ -28,7 +52,8 @@ int sandbox_compile(struct compilation *c) {
         sandbox = arena_new(c->arena, struct plan_sandbox);
         sandbox->limits = limits_of(c);
         c->plan->sandbox = sandbox;
-        if ((r = sandbox_identity(c, &sandbox->uid, &sandbox->gid)) < 0 || (r = sandbox_check_bundle(c)) < 0)
+        sandbox_identity_of(c->plan->sage, c->request->config, c->facts->identity, &sandbox->uid, &sandbox->gid);
+        if ((r = sandbox_check_identity(c)) < 0 || (r = sandbox_check_bundle(c)) < 0)
                 return r;
         sandbox_rewrite(c);
         return 0;

@@ -89,6 +89,34 @@ bundle() {
         [ $# -eq 0 ] || arguments "$@"
 }
 
+# strict [ARGUMENT]...: a bundle in $BUNDLE that is a strict sandbox of uid 1001, its workspace in $WORKSPACE, whose process runs ARGUMENT... of
+# this host's programs. Its limits are sampled.
+strict() {
+        WORKSPACE=$BATS_TEST_TMPDIR/workspace
+        mkdir -p "$BUNDLE/rootfs" "$WORKSPACE"
+        chown 1001:1001 "$WORKSPACE"
+        jq -n --arg workspace "$WORKSPACE" '{
+                ociVersion: "1.3.0", root: {path: "rootfs", readonly: true},
+                process: {cwd: "/workspace", env: ["PATH=/usr/local/bin:/usr/bin:/bin", "HOME=/tmp"], args: ["/bin/true"]},
+                annotations: {
+                        "sage.sandbox.profile": "strict",
+                        "sage.sandbox.filesystem.workspace": $workspace,
+                        "sage.sandbox.resources.require_hard_limits": "false",
+                        "sage.sandbox.host.linux_execution_uid": "1001",
+                        "sage.sandbox.host.linux_execution_gid": "1001"}}' >"$BUNDLE/config.json"
+        ARGUMENTS='"args": [
+      "/bin/true"
+    ]'
+        open_to_all
+        [ $# -eq 0 ] || arguments "$@"
+}
+
+# sage MEMBER VALUE...: annotations sage.sandbox.MEMBER of the bundle; an empty VALUE takes one away.
+sage() {
+        config --args 'reduce range(0; $ARGS.positional | length; 2) as $i (.; ("sage.sandbox." + $ARGS.positional[$i]) as $key |
+                if $ARGS.positional[$i + 1] == "" then del(.annotations[$key]) else .annotations[$key] = $ARGS.positional[$i + 1] end)' "$@"
+}
+
 DEFAULT_ARGUMENTS='"args": [
       "/bin/true"
     ]'

@@ -1,0 +1,130 @@
+/* What a sandbox could have of the host's files. */
+#define _GNU_SOURCE
+#include "facts/facts.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/openat2.h>
+#include <string.h>
+#include <sys/fsuid.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+
+#define GROUPS_MAX 65536 /* include/uapi/linux/limits.h, NGROUPS_MAX */
+
+static enum facts_place_kind kind_of(mode_t mode) {
+        switch (mode & S_IFMT) {
+        case S_IFDIR:
+                return FACTS_PLACE_KIND_DIRECTORY;
+        case S_IFREG:
+                return FACTS_PLACE_KIND_FILE;
+        case S_IFLNK:
+                return FACTS_PLACE_KIND_SYMLINK;
+        default:
+                return FACTS_PLACE_KIND_OTHER;
+        }
+}
+
+static enum facts_place_kind kind_of_failure(int errnum) {
+        switch (errnum) {
+        case ELOOP:
+                return FACTS_PLACE_KIND_SYMLINK;
+        case EACCES:
+        case EPERM:
+                return FACTS_PLACE_KIND_UNREACHABLE;
+        default:
+                return FACTS_PLACE_KIND_ABSENT;
+        }
+}
+
+static int open_whole(const char *path) {
+        const struct open_how how = { .flags = O_PATH | O_CLOEXEC, .resolve = RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS };
+        int fd = (int)syscall(SYS_openat2, AT_FDCWD, path, &how, sizeof how);
+
+        return fd < 0 ? -errno : fd;
+}
+
+/* The kernel itself says who may go where: mode bits do not tell all (acl(5)). With the file system's ids of another user the capabilities
+ * that overrule modes are off (capabilities(7), "Effect of user ID changes"); groups are the caller's, so they go as well. */
+static int open_as(const char *path, uint32_t uid, uint32_t gid, struct arena *arena) {
+        const uid_t euid = geteuid();
+        const gid_t egid = getegid();
+        int n = getgroups(0, NULL), fd;
+        gid_t *groups;
+
+        if (euid != 0)
+                return open_whole(path);
+        if (n < 0 || n > GROUPS_MAX)
+                return -EPERM;
+        groups = arena_array(arena, gid_t, (size_t)n + 1);
+        if ((n > 0 && getgroups(n, groups) < 0) || syscall(SYS_setgroups, 0, NULL) < 0)
+                return -EPERM;
+        setfsgid(gid);
+        setfsuid(uid);
+        fd = (uint32_t)setfsuid((uid_t)-1) == uid ? open_whole(path) : -EPERM;
+        setfsuid(euid);
+        setfsgid(egid);
+        if (syscall(SYS_setgroups, n, groups) < 0 && fd >= 0) {
+                close(fd);
+                fd = -EPERM;
+        }
+        return fd;
+}
+
+static const char *read_target(struct arena *arena, const char *path) {
+        char target[PATH_MAX];
+        ssize_t n = readlink(path, target, sizeof target);
+
+        return n <= 0 || (size_t)n == sizeof target ? NULL : arena_strndup(arena, target, (size_t)n);
+}
+
+static void look_at(struct arena *arena, const struct facts_look *look, uint32_t uid, uint32_t gid, struct facts_place *ret) {
+        _cleanup_close_ int fd = -1;
+        struct stat st;
+        int r;
+
+        *ret = (struct facts_place){ .path = look->path };
+        if (look->whole) {
+                fd = look->as_identity ? open_as(look->path, uid, gid, arena) : open_whole(look->path);
+                r = fd < 0 ? fd : fstat(fd, &st) < 0 ? -errno : 0;
+        } else
+                r = lstat(look->path, &st) < 0 ? -errno : 0;
+        if (r < 0) {
+                ret->kind = kind_of_failure(-r);
+                return;
+        }
+        ret->kind = kind_of(st.st_mode);
+        ret->dev = st.st_dev;
+        ret->ino = st.st_ino;
+        ret->uid = st.st_uid;
+        if (ret->kind == FACTS_PLACE_KIND_SYMLINK)
+                ret->target = read_target(arena, look->path);
+}
+
+int facts_look(struct host *host, const struct facts_look *looks, size_t n, uint32_t uid, uint32_t gid, struct error *err) {
+        struct facts_tree *tree;
+
+        if (host->recorded || host->facts.tree)
+                return 0;
+        tree = arena_new(host->arena, struct facts_tree);
+        tree->program = read_target(host->arena, "/proc/self/exe");
+        if (!tree->program)
+                return fail_errno(err, CODE_INTERNAL, errno, "/proc/self/exe", "cannot tell where this program is");
+        tree->places = arena_array(host->arena, struct facts_place, n);
+        tree->n_places = n;
+        for (size_t i = 0; i < n; i++)
+                look_at(host->arena, &looks[i], uid, gid, &tree->places[i]);
+        host->facts.tree = tree;
+        return 0;
+}
+
+const struct facts_place *facts_place(const struct facts_facts *facts, const char *path) {
+        for (size_t i = 0; facts->tree && i < facts->tree->n_places; i++)
+                if (strcmp(facts->tree->places[i].path, path) == 0)
+                        return &facts->tree->places[i];
+        return NULL;
+}
