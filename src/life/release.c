@@ -8,6 +8,7 @@
 
 #include "apply/cgroup.h"
 #include "apply/rdt.h"
+#include "apply/scratch.h"
 #include "base/fd.h"
 #include "base/log.h"
 #include "base/process.h"
@@ -81,7 +82,7 @@ int release(struct container *container, struct error *err) {
 
         log_debug("%s: giving back what it holds", container->id);
         if ((r = kill_init(container, err)) < 0 || (r = release_cgroup(container, err)) < 0 ||
-            (r = rdt_remove(container->status.rdt, err)) < 0)
+            (r = rdt_remove(container->status.rdt, err)) < 0 || (r = scratch_remove(container->status.scratch, err)) < 0)
                 return r;
         return container_remove(container, err);
 }
