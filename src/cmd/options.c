@@ -44,6 +44,7 @@ static int store(struct arena *arena, const struct option_row *row, const char *
         case OPTION_FLAG:
                 return store_flag(row, value, at, err);
         case OPTION_TEXT:
+        case OPTION_OPTIONAL:
                 *(const char **)at = value;
                 return 0;
         case OPTION_NUMBER:
@@ -79,7 +80,9 @@ static int take_option(
         }
         if (!row || (value && !takes_value(row) && !sign))
                 return fail(err, CODE_USAGE, EINVAL, "", "unknown option `%s`", word);
-        if (takes_value(row) && !value) {
+        if (row->kind == OPTION_OPTIONAL && !value) {
+                value = "true";
+        } else if (takes_value(row) && !value) {
                 if (*at + 1 >= argc)
                         return fail(err, CODE_USAGE, EINVAL, "", "option `%s` needs a value", word);
                 value = argv[++*at];
@@ -120,7 +123,7 @@ void options_help(const struct option_row *rows, size_t n) {
                         continue;
                 if (rows[i].letter)
                         snprintf(letter, sizeof letter, "-%c, ", rows[i].letter);
-                width = printf("  %s--%s%s", letter, rows[i].name, takes_value(&rows[i]) ? " VALUE" : "");
+                width = printf("  %s--%s%s", letter, rows[i].name, takes_value(&rows[i]) && rows[i].kind != OPTION_OPTIONAL ? " VALUE" : "");
                 printf("%*s%s\n", width < 34 ? 34 - width : 1, "", rows[i].help);
         }
 }

@@ -14,6 +14,7 @@ enum option_kind {
         OPTION_TEXT,   /* const char * */
         OPTION_NUMBER, /* unsigned */
         OPTION_LIST,   /* struct text_list: may be given again */
+        OPTION_OPTIONAL, /* const char *; --name is --name=true, the next word is none of its */
         OPTION_NOTHING_FLAG, /* taken for the sake of callers, and without effect: the help says why */
 };
 

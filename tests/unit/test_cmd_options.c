@@ -6,13 +6,14 @@
 #include "cmd/options.h"
 #include "cmd/signals.h"
 
-struct values { bool force; const char *bundle; unsigned fds; struct text_list env; };
+struct values { bool force; const char *bundle, *tty; unsigned fds; struct text_list env; };
 
 static const struct option_row rows[] = {
         { "force", 'f', OPTION_FLAG, offsetof(struct values, force), "" },
         { "bundle", 'b', OPTION_TEXT, offsetof(struct values, bundle), "" },
         { "preserve-fds", 0, OPTION_NUMBER, offsetof(struct values, fds), "" },
         { "env", 'e', OPTION_LIST, offsetof(struct values, env), "" },
+        { "tty", 0, OPTION_OPTIONAL, offsetof(struct values, tty), "" },
         { "no-subreaper", 0, OPTION_NOTHING_FLAG, 0, "" },
 };
 
@@ -63,6 +64,22 @@ static void flags_take_a_truth_value_only_behind_a_sign(void **state) {
         assert_int_equal(parse(&arena, OPTIONS_ANYWHERE, "delete --force=false x", &v, &operands, &n, &err), 0);
         assert_false(v.force);
         assert_int_equal(parse(&arena, OPTIONS_ANYWHERE, "delete --force=maybe x", &v, &operands, &n, &err), -EINVAL);
+}
+
+static void a_value_that_need_not_be_there_stands_behind_a_sign(void **state) {
+        _cleanup_arena_ struct arena arena = { 0 };
+        struct values v;
+        struct error err;
+        char **operands;
+        int n;
+        (void)state;
+
+        assert_int_equal(parse(&arena, OPTIONS_ANYWHERE, "x --tty auto", &v, &operands, &n, &err), 0);
+        assert_string_equal(v.tty, "true");
+        assert_int_equal(n, 1);
+        assert_int_equal(parse(&arena, OPTIONS_ANYWHERE, "x --tty=auto", &v, &operands, &n, &err), 0);
+        assert_string_equal(v.tty, "auto");
+        assert_int_equal(n, 0);
 }
 
 static void the_words_behind_the_first_operand_belong_to_the_program(void **state) {
@@ -129,6 +146,7 @@ int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(every_spelling_of_a_value_is_understood),
                 cmocka_unit_test(flags_take_a_truth_value_only_behind_a_sign),
+                cmocka_unit_test(a_value_that_need_not_be_there_stands_behind_a_sign),
                 cmocka_unit_test(the_words_behind_the_first_operand_belong_to_the_program),
                 cmocka_unit_test(what_is_no_option_or_lacks_its_value_is_refused),
                 cmocka_unit_test(signals_go_by_number_and_by_name_in_any_case),
