@@ -111,6 +111,7 @@ static int watch_signals(struct broker *broker) {
         sigaddset(&signals, SIGHUP);
         if (sigprocmask(SIG_BLOCK, &signals, NULL) < 0 || (broker->signals = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK)) < 0)
                 return -errno;
+        (void)signal(SIGPIPE, SIG_IGN); /* splice(2) has no MSG_NOSIGNAL */
         broker->signal_source.ready = signal_arrived;
         return loop_add(&broker->loop, broker->signals, EPOLLIN, &broker->signal_source);
 }

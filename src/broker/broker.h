@@ -31,6 +31,7 @@ struct broker {
         uint32_t n_slots, n_used, first_free, n_open; /* n_used: that ever had one; the memory of the others was never touched */
         uint64_t n_accepted;
         char *buffer; /* RELAY_CHUNK bytes, for whoever has the turn */
+        struct pipes pipes;
 };
 
 /* dialer: was started; audit, listeners: open; all of them live on. Watches them, and SIGTERM, SIGINT and SIGHUP, which it blocks. */

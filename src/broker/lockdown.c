@@ -60,7 +60,7 @@ static void say_missing(const char *what) {
 #endif
 
 /* What the front does with the sockets and files that it holds, and nothing that it does not do. What makes a descriptor makes one that
- * leads nowhere (epoll), or one of a client who came to us (accept4). */
+ * leads nowhere (epoll, pipe2), or one of a client who came to us (accept4). */
 static const struct call front_calls[] = {
         OWN_CALLS,
         OLDER_OWN_CALLS
@@ -77,6 +77,9 @@ static const struct call front_calls[] = {
         CALL_IF(fcntl, 1, ~0u, F_GETFL),
         CALL_IF(fcntl, 1, ~0u, F_SETFL),
         CALL_IF(fcntl, 1, ~0u, F_GETFD),
+        CALL_IF(fcntl, 1, ~0u, F_SETPIPE_SZ), /* of pipes of its own, which lead nowhere either */
+        CALL(pipe2),
+        CALL(splice),
         CALL(ftruncate),
         CALL(lseek),
         CALL(pread64),

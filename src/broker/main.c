@@ -16,8 +16,8 @@
 
 #define POLICY_MAX (1u << 20)
 #define MAX_LISTENERS 8
-/* Beside two a connection: standard streams, epoll, signals, dialer, audit, listeners, and some to spare. */
-#define OTHER_DESCRIPTORS 64
+/* Beside two a connection: standard streams, epoll, signals, dialer, audit, listeners, pipes, and some to spare. */
+#define OTHER_DESCRIPTORS (64 + 2 * PIPES_MAX)
 #define NOBODY 65534u
 #define STREAM_MAX (1u << 20) /* what may be added to a file that is standard output or standard error */
 

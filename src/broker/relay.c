@@ -3,6 +3,7 @@
 
 #include "base/fd.h"
 
+#include <fcntl.h>
 #include <linux/sockios.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -114,6 +115,7 @@ ssize_t flow_read(struct flow *flow, struct side *from, char *buffer, size_t n) 
                 flow->ended |= got == 0;
                 return got < 0 ? -errno : 0;
         }
+        flow->much = (size_t)got >= RELAY_MUCH;
         /* Less than asked for is all there was; what comes later makes an event of its own (epoll(7)), unless the end has come already. */
         if ((size_t)got < n && !from->hung_up)
                 from->readable = false;
@@ -164,26 +166,96 @@ int flow_send(struct flow *flow, struct side *to, const char *data, size_t n) {
         return 0;
 }
 
-int flow_flush(struct flow *flow, struct side *to) {
+/* As flow_read(), into a pipe. -ENOBUFS: there is none. Less than asked for may be all that the pipe has slots for, so nothing follows from
+ * it; and what is read never steps over urgent data. */
+static ssize_t read_into_pipe(struct flow *flow, struct side *from, size_t n) {
+        uint64_t left = flow->limit - flow->seen;
+        ssize_t got;
+
+        if (!from->readable)
+                return -EAGAIN;
+        if (!pipes_take(flow->pipes, &flow->pipe))
+                return -ENOBUFS;
+        do
+                got = splice(from->fd, NULL, flow->pipe.in, NULL, n < left ? n : (size_t)left, SPLICE_F_NONBLOCK);
+        while (got < 0 && errno == EINTR);
+        if (got <= 0) {
+                int error = errno;
+
+                pipes_give(flow->pipes, &flow->pipe, true);
+                from->readable = false;
+                flow->ended |= got == 0;
+                return got < 0 ? -error : 0;
+        }
+        flow->piped = (uint32_t)got;
+        flow->much = (size_t)got >= RELAY_MUCH;
+        flow->seen += (uint64_t)got;
+        return got;
+}
+
+/* 0 when nothing is left, -EAGAIN, or what the socket says. */
+static int flush_pipe(struct flow *flow, struct side *to) {
+        if (!flow->piped)
+                return 0;
+        before_send(to);
+        while (flow->piped && to->writable) {
+                ssize_t sent = splice(flow->pipe.out, NULL, to->fd, NULL, flow->piped, SPLICE_F_NONBLOCK);
+
+                if (sent > 0)
+                        flow->piped -= (uint32_t)sent;
+                else if (errno == EAGAIN)
+                        side_is_full(to);
+                else if (errno != EINTR) {
+                        side_fails(to, errno);
+                        return -to->error;
+                }
+        }
+        if (flow->piped)
+                return -EAGAIN;
+        pipes_give(flow->pipes, &flow->pipe, true);
+        return 0;
+}
+
+static int flush_held(struct flow *flow, struct side *to) {
         ssize_t sent;
 
-        if (!flow_is_held(flow))
+        if (flow->held.size == flow->held_at)
                 return 0;
         sent = send_some(to, flow->held.text + flow->held_at, flow->held.size - flow->held_at);
         if (sent < 0)
                 return (int)sent;
         flow->held_at += (uint32_t)sent;
-        if (flow_is_held(flow))
+        if (flow->held.size > flow->held_at)
                 return -EAGAIN;
         str_free(&flow->held);
         flow->held_at = 0;
         return 0;
 }
 
+int flow_flush(struct flow *flow, struct side *to) {
+        int r = flush_held(flow, to);
+
+        return r < 0 ? r : flush_pipe(flow, to);
+}
+
 void flow_end(struct flow *flow) {
         str_free(&flow->held);
         flow->held_at = 0;
+        if (flow->piped)
+                pipes_give(flow->pipes, &flow->pipe, false);
+        flow->piped = 0;
         flow->ended = flow->shut = true;
+}
+
+static bool takes_a_pipe(const struct flow *flow, size_t size) {
+        return flow->pipes && flow->much && size >= RELAY_MUCH && flow->seen < flow->limit;
+}
+
+/* Sends what was read just now, N bytes of BUFFER or what lies in the pipe. */
+static int send_on(struct flow *flow, struct side *to, const char *buffer, size_t n) {
+        int r = flow->piped ? flush_pipe(flow, to) : flow_send(flow, to, buffer, n);
+
+        return r == -EAGAIN ? 0 : r;
 }
 
 enum relay flow_pump(struct flow *flow, struct side *from, struct side *to, char *buffer, size_t size) {
@@ -193,10 +265,12 @@ enum relay flow_pump(struct flow *flow, struct side *from, struct side *to, char
         if (r < 0)
                 return r == -EAGAIN ? RELAY_WAIT : RELAY_TO_FAILED;
         if (!flow->ended) {
-                n = flow_read(flow, from, buffer, size);
+                n = takes_a_pipe(flow, size) ? read_into_pipe(flow, from, size) : -ENOBUFS;
+                if (n == -ENOBUFS)
+                        n = flow_read(flow, from, buffer, size);
                 if (n < 0)
                         return n == -EAGAIN ? RELAY_WAIT : n == -EFBIG ? RELAY_LIMIT : RELAY_FROM_FAILED;
-                if (n > 0 && flow_send(flow, to, buffer, (size_t)n) < 0)
+                if (n > 0 && send_on(flow, to, buffer, (size_t)n) < 0)
                         return RELAY_TO_FAILED;
                 /* The reason was told to whoever asked first, perhaps to a send; the end that is read then is none. */
                 if (n == 0 && !side_ended_in_order(from))

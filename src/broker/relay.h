@@ -1,11 +1,12 @@
 /* Bytes from one side of a connection to the other: counted as they are read, and never read beyond a limit or faster than they leave.
  *
  * Bytes are copied through one buffer that all connections share; a flow has memory of its own only while the other side does not take
- * what was read for it. (A pipe and splice(2) save no more than they cost between sockets of one host: tests/bench.) */
+ * what was read for it. A flow that has much to carry does so through a pipe (pipes.h), which costs a quarter (tests/bench). */
 #pragma once
 
 #include "base/str.h"
 #include "broker/loop.h"
+#include "broker/pipes.h"
 
 #include <errno.h>
 #include <sys/epoll.h>
@@ -13,6 +14,7 @@
 
 #define RELAY_CHUNK (512u << 10) /* half as fast again as 64 KiB: a read of all there is costs fewer wake-ups than reads of parts */
 #define RELAY_CHUNK_LEAST 4096u
+#define RELAY_MUCH (32u << 10)     /* at once: more calls for fewer copies */
 #define RELAY_HELD_MAX (16u << 20) /* what all flows may hold, were all stalled at once, up to the number at which chunks are the least */
 
 /* One socket. It is watched once for all (EPOLLET), so what is ready is remembered here. */
@@ -49,12 +51,16 @@ struct flow {
         uint64_t seen, limit; /* bytes read, and how many may be */
         struct str held;      /* was read and not sent yet, from HELD_AT on */
         uint32_t held_at;
-        bool ended; /* nothing more will be read */
-        bool shut;  /* and the other side was told */
+        uint32_t piped;      /* likewise, in PIPE, behind HELD; 0: there is no pipe */
+        struct pipe pipe;    /* of PIPES */
+        struct pipes *pipes; /* NULL: this flow copies */
+        bool much;           /* the last read brought so much that a pipe is worth its calls */
+        bool ended;          /* nothing more will be read */
+        bool shut;           /* and the other side was told */
 };
 
 static inline bool flow_is_held(const struct flow *flow) {
-        return flow->held.size > flow->held_at;
+        return flow->held.size > flow->held_at || flow->piped;
 }
 
 enum relay {

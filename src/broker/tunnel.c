@@ -68,6 +68,8 @@ static enum step begin_tunnel(struct connection *c) {
         if (r < 0)
                 return connection_finish(c, REFUSAL_ORIGIN_RESET);
         request_free(c);
+        if (c->origin.witness < 0) /* a Unix socket's bytes are copied */
+                c->up.pipes = c->down.pipes = &c->broker->pipes;
         connection_enter(c, CONNECTION_TUNNEL);
         return c->client.readable || c->origin.readable ? STEP_AGAIN : STEP_WAIT;
 }

@@ -135,6 +135,92 @@ static void a_peer_that_is_gone_fails_what_is_sent(void **state) {
         assert_false(side_ended_in_order(&p->side));
 }
 
+/* From the peer of P->side to that of TO, as much as one turn of the loop carries. */
+static enum relay pump(struct pair *p, struct flow *flow, struct pair *to, size_t size) {
+        static char buffer[1 << 18];
+
+        while (wait(p) == 1 || wait(to) == 1)
+                ;
+        return flow_pump(flow, &p->side, &to->side, buffer, size);
+}
+
+static void fill(char *data, size_t n) {
+        for (size_t i = 0; i < n; i++)
+                data[i] = (char)(i * 7 % 251);
+}
+
+static void much_goes_through_a_pipe_and_ends_at_the_limit(void **state) {
+        struct pair *p = *state, *to;
+        static char data[3 * RELAY_MUCH], got[sizeof data];
+        struct pipes pipes = { 0 };
+        struct flow flow = { .limit = sizeof data - 5, .pipes = &pipes };
+
+        opened((void **)&to);
+        fill(data, sizeof data);
+        assert_int_equal(write(p->peer, data, RELAY_MUCH), RELAY_MUCH);
+        assert_int_not_equal(pump(p, &flow, to, RELAY_MUCH), RELAY_LIMIT);
+        assert_int_equal(pipes.n, 0); /* the first read was a copy: nobody knew how much there was */
+        assert_int_equal(write(p->peer, data + RELAY_MUCH, 2 * RELAY_MUCH), 2 * RELAY_MUCH);
+        assert_int_equal(pump(p, &flow, to, 4 * RELAY_MUCH), RELAY_AGAIN);
+        assert_int_equal(pipes.n, 1);
+        assert_int_equal(pipes.n_spare, 1);
+        assert_int_equal(flow.seen, flow.limit);
+        assert_int_equal(pump(p, &flow, to, 4 * RELAY_MUCH), RELAY_LIMIT);
+        assert_int_equal(recv(to->peer, got, sizeof got, MSG_WAITALL | MSG_DONTWAIT), sizeof data - 5);
+        assert_memory_equal(data, got, sizeof data - 5);
+        flow_end(&flow);
+        pipes_close(&pipes);
+        closed((void **)&to);
+}
+
+/* Until nothing goes in any more, and then out again. */
+static void what_a_pipe_holds_waits_for_room_and_is_lost_with_its_flow(void **state) {
+        struct pair *p = *state, *to;
+        static char data[RELAY_MUCH], got[RELAY_MUCH];
+        struct pipes pipes = { 0 };
+        struct flow flow = { .limit = UINT64_MAX, .pipes = &pipes, .much = true };
+
+        opened((void **)&to);
+        fill(data, sizeof data);
+        for (int i = 0; i < 64 && !flow.piped; i++) {
+                assert_int_equal(write(p->peer, data, sizeof data), sizeof data);
+                assert_int_not_equal(pump(p, &flow, to, sizeof data), RELAY_TO_FAILED);
+        }
+        assert_true(flow_is_held(&flow));
+        assert_int_equal(pump(p, &flow, to, sizeof data), RELAY_WAIT);
+        for (uint64_t at = 0; at < flow.seen; at += sizeof got) {
+                /* Room in the socket makes an event; what waits goes before anything else. */
+                if (flow.piped)
+                        pump(p, &flow, to, sizeof data);
+                assert_int_equal(recv(to->peer, got, sizeof got, MSG_WAITALL | MSG_DONTWAIT), sizeof got);
+                assert_memory_equal(data, got, sizeof got);
+        }
+        assert_int_equal(pipes.n_spare, 1);
+        for (int i = 0; i < 64 && !flow.piped; i++) {
+                assert_int_equal(write(p->peer, data, sizeof data), sizeof data);
+                pump(p, &flow, to, sizeof data);
+        }
+        flow_end(&flow);
+        assert_int_equal(pipes.n, 0);
+        closed((void **)&to);
+}
+
+static void there_are_so_many_pipes_and_no_more(void **state) {
+        struct pipes pipes = { 0 };
+        struct pipe taken[PIPES_MAX], one_more;
+
+        (void)state;
+        for (unsigned i = 0; i < PIPES_MAX; i++)
+                assert_true(pipes_take(&pipes, &taken[i]));
+        assert_false(pipes_take(&pipes, &one_more));
+        for (unsigned i = 0; i < PIPES_MAX; i++)
+                pipes_give(&pipes, &taken[i], true);
+        assert_true(pipes_take(&pipes, &one_more));
+        pipes_give(&pipes, &one_more, false);
+        pipes_close(&pipes);
+        assert_int_equal(pipes.n, 0);
+}
+
 #define TEST(function) cmocka_unit_test_setup_teardown(function, opened, closed)
 
 int main(void) {
@@ -144,6 +230,9 @@ int main(void) {
                 TEST(an_end_right_at_the_limit_is_an_end),
                 TEST(what_is_not_taken_is_held_and_goes_out_in_order),
                 TEST(a_peer_that_is_gone_fails_what_is_sent),
+                TEST(much_goes_through_a_pipe_and_ends_at_the_limit),
+                TEST(what_a_pipe_holds_waits_for_room_and_is_lost_with_its_flow),
+                TEST(there_are_so_many_pipes_and_no_more),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);
