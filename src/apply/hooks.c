@@ -92,7 +92,8 @@ static bool confine(const struct hook_context *context) {
         struct error err;
         int none = -1;
 
-        if (!context->filter || filter_load(context->filter, context->filter_flags & ~about_listener, &none, &err) == 0)
+        if ((!context->own_filter || filter_load(context->own_filter, 0, &none, &err) == 0) &&
+                (!context->filter || filter_load(context->filter, context->filter_flags & ~about_listener, &none, &err) == 0))
                 return true;
         errno = err.errnum;
         return false;

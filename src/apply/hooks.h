@@ -25,6 +25,7 @@ struct hook_context {
         /* A seccomp program that the hook is put under just before it is executed, and its flags, less those about a listener, which is
          * the payload's alone: what it would be asked is ENOSYS here. NULL: none but what we are under ourselves. */
         const struct filter_program *filter;
+        const struct filter_program *own_filter; /* goes on before that, with no flags: a sandbox's own; NULL: none */
         uint64_t filter_flags;
         struct interruption *interruption; /* ends a hook as well; NULL: none */
         const int *process;               /* pidfd of a process without which no hook is of use: it ends with that one; NULL: none */

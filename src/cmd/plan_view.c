@@ -7,6 +7,7 @@
 #include "cmd/plan_view_text.h"
 #include "plan/capabilities.h"
 #include "plan/namespaces.h"
+#include "plan/payload_filter.h"
 #include "plan/rlimits.h"
 
 /* ---- identity ----------------------------------------------------------------------------------------------------------- */
@@ -75,8 +76,30 @@ static void view_filter(struct str *out, const struct oci_seccomp *rules) {
         str_printf(out, "filtered by %zu rules, else %s\n", rules ? rules->n_syscalls : 0, otherwise);
 }
 
+/* plan/payload_filter.h */
+static void view_own_filter(struct str *out, unsigned parts) {
+        static const struct {
+                enum payload_filter_part part;
+                const char *refused;
+        } rows[] = {
+                { PAYLOAD_FILTER_ISOLATION, "namespaces, mounts, other processes, rare parts of the kernel" },
+                { PAYLOAD_FILTER_PROJECT, "other quota projects" },
+                { PAYLOAD_FILTER_NO_NETWORK, "all sockets" },
+                { PAYLOAD_FILTER_NETWORK, "sockets that listen or are neither TCP's nor UDP's" },
+        };
+        const char *before = "refused are those for ";
+
+        for (size_t i = 0; i < ELEMENTSOF(rows); i++)
+                if (parts & rows[i].part) {
+                        str_printf(out, "%s%s", before, rows[i].refused);
+                        before = "; ";
+                }
+        str_puts(out, "\n");
+}
+
 static void view_identity(struct str *out, const struct plan_plan *plan) {
         const struct plan_process *process = plan->process;
+        unsigned parts = payload_filter_parts(plan->sage);
 
         view_heading(out, "Identity");
         view_label(out, "user");
@@ -94,7 +117,11 @@ static void view_identity(struct str *out, const struct plan_plan *plan) {
                 view_line(out, "AppArmor", process->apparmor_profile);
         if (process->selinux_label)
                 view_line(out, "SELinux", process->selinux_label);
-        view_label(out, "system calls");
+        if (parts) {
+                view_label(out, "system calls");
+                view_own_filter(out, parts);
+        }
+        view_label(out, parts ? "the bundle's" : "system calls");
         if (plan->filter)
                 view_filter(out, plan->filter->rules);
         else

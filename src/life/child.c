@@ -201,7 +201,7 @@ static int hand_over_notify(struct child *child, struct error *err) {
 }
 
 /* Their programs are files of the container, so the image says what they do: they run as what the payload is, with its user, capabilities,
- * labels and filter, as with runc and crun. A filter that needs no_new_privs goes on later than that for the payload. */
+ * labels and filters, as with runc and crun. A filter that needs no_new_privs goes on later than that for the payload. */
 int child_run_start_hooks(struct child *child, struct error *err) {
         const struct payload *payload = &child->payload;
         const struct oci_hooks *hooks = child->plan->hooks;
@@ -210,6 +210,7 @@ int child_run_start_hooks(struct child *child, struct error *err) {
                 .state_size = child->created.size,
                 .environment = payload->env,
                 .output = child->hook_output,
+                .own_filter = payload->process->no_new_privileges && payload->own_filter.count ? &payload->own_filter : NULL,
                 .filter = payload->process->no_new_privileges ? payload->filter : NULL,
                 .filter_flags = payload->filter ? child->plan->filter->flags : 0,
         };

@@ -26,6 +26,7 @@
 #include "base/str.h"
 #include "life/sync.h"
 #include "plan/filter_verdict.h"
+#include "plan/payload_filter.h"
 
 /* execvp(3) without a PATH in the environment would use this; so do runc and crun. */
 static const char default_path[] = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
@@ -33,6 +34,8 @@ static const char default_path[] = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/us
 void payload_prepare(struct arena *arena, const struct plan_plan *plan, const struct plan_process *process,
                      const struct filter_program *filter, struct payload *ret) {
         *ret = (struct payload){ .plan = plan, .process = process, .n_env = process->n_env, .filter = filter, .proc = -1 };
+        if (plan->sage)
+                ret->own_filter = payload_filter_build(arena, payload_filter_parts(plan->sage), FILTER_THIS_MACHINE);
         ret->env = arena_array(arena, const char *, process->n_env + PAYLOAD_ENV_MORE + 1);
         for (size_t i = 0; i < process->n_env; i++)
                 ret->env[i] = process->env[i];
@@ -196,12 +199,27 @@ int payload_open_terminal(const struct payload *payload, int sync, int *ret_slav
         return 0;
 }
 
-static int load_filter(struct payload *payload, int sync, struct error *err) {
-        _cleanup_close_ int listener = -1;
-        int r;
+static int load_own_filter(const struct payload *payload, struct error *err) {
+        int none, r;
 
-        if (!payload->filter)
+        if (payload->own_filter.count == 0 || (r = filter_load(&payload->own_filter, 0, &none, err)) == 0)
                 return 0;
+        return fail_errno(err, CODE_LAUNCH_FAILED, -r, "sage.sandbox", "cannot load the sandbox's filter%s",
+                r == -EACCES ? ": the kernel takes one only with noNewPrivileges or CAP_SYS_ADMIN" : "");
+}
+
+/* The sandbox's filter goes on before the bundle's, which may refuse seccomp(2). For what they say of a call the order makes no difference:
+ * the kernel asks all of them, and the sternest verdict holds (seccomp(2)). The first has no listener, so that whoever answers for the second
+ * (SCMP_ACT_NOTIFY) can let nothing pass that it refuses.
+ *
+ * Both come last in what becomes the payload, and only there: the inits of a sandbox and of its commands, who clone it, mount its /proc and
+ * kill what it leaves, need calls that are refused here. Nothing of ours that a payload could confuse runs under them but execve(2). */
+static int load_filters(struct payload *payload, int sync, struct error *err) {
+        _cleanup_close_ int listener = -1;
+        int r = load_own_filter(payload, err);
+
+        if (r < 0 || !payload->filter)
+                return r;
         r = filter_load(payload->filter, payload->plan->filter->flags, &listener, err);
         if (r == 0 && listener >= 0 && (r = sync_report(sync, REPORT_LISTENER, listener)) < 0)
                 return fail_errno(err, CODE_LAUNCH_FAILED, -r, "linux.seccomp.listenerPath", "cannot hand over the seccomp listener");
@@ -218,19 +236,25 @@ static void give_pipes(uint32_t uid) {
                         (void)!fchown(fd, uid, (gid_t)-1);
 }
 
+/* Will NUMBER with FIRST as its first argument pass what payload_drop() puts on? */
+static bool passes(const struct payload *payload, int number, uint64_t first) {
+        return payload->process->no_new_privileges ||
+               ((!payload->filter || filter_allows(payload->filter, number, first)) &&
+                (payload->own_filter.count == 0 || filter_allows(&payload->own_filter, number, first)));
+}
+
 bool payload_may_fork(const struct payload *payload) {
-        return !payload->filter || payload->process->no_new_privileges || filter_allows(payload->filter, SYS_clone, PROCESS_SIBLING);
+        return passes(payload, SYS_clone, PROCESS_SIBLING);
 }
 
 bool payload_may_wait(const struct payload *payload) {
         static const int calls[] = { SYS_recvfrom, SYS_sendmsg, SYS_accept4, SYS_close };
 
-        if (!payload->filter || payload->process->no_new_privileges)
-                return true;
-        if (payload->plan->filter->flags & SECCOMP_FILTER_FLAG_NEW_LISTENER) /* `start` hands that over */
+        if (!payload->process->no_new_privileges && payload->filter &&
+            payload->plan->filter->flags & SECCOMP_FILTER_FLAG_NEW_LISTENER) /* `start` hands that over */
                 return false;
         for (size_t i = 0; i < ELEMENTSOF(calls); i++)
-                if (!filter_allows(payload->filter, calls[i], 0))
+                if (!passes(payload, calls[i], 0))
                         return false;
         return true;
 }
@@ -252,7 +276,7 @@ int payload_drop(struct payload *payload, int sync, struct error *err) {
 
         /* Without no_new_privs a filter needs CAP_SYS_ADMIN (seccomp(2)), so it goes on while we hold it; with it, last, so that
          * it need not allow what we do ourselves. */
-        if (!process->no_new_privileges && (r = load_filter(payload, sync, err)) < 0)
+        if (!process->no_new_privileges && (r = load_filters(payload, sync, err)) < 0)
                 return r;
         if ((r = credentials_set(process, err)) < 0)
                 return r;
@@ -267,7 +291,7 @@ int payload_execute(struct payload *payload, int sync, struct error *err) {
                 snprintf(payload->listen_pid, PAYLOAD_LISTEN_PID_SIZE, "LISTEN_PID=%d", getpid());
         if (sync_report(sync, REPORT_EXEC, -1) == -EPIPE)
                 _exit(1); /* nobody waits for us any more */
-        if ((r = rlimits_finish(process, err)) < 0 || (process->no_new_privileges && (r = load_filter(payload, sync, err)) < 0))
+        if ((r = rlimits_finish(process, err)) < 0 || (process->no_new_privileges && (r = load_filters(payload, sync, err)) < 0))
                 return r;
 
         execve(payload->program, (char *const *)(uintptr_t)process->args, (char *const *)(uintptr_t)payload->env);

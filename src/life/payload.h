@@ -19,7 +19,8 @@ struct payload {
         const char **env;                    /* the process's, with free places for PAYLOAD_ENV_MORE before the last NULL */
         size_t n_env;
         char *listen_pid;                    /* "LISTEN_PID=" in PAYLOAD_LISTEN_PID_SIZE bytes, one of env, to be finished late; or NULL */
-        const struct filter_program *filter; /* NULL: none */
+        const struct filter_program *filter; /* the bundle's; NULL: none */
+        struct filter_program own_filter;    /* what its sandbox's rules come to (plan/payload_filter.h); of 0 instructions: nothing */
         char program[4096];                  /* found late: PATH means the container's */
         bool cwd_later;                      /* only the payload's identity may enter it */
         int proc;                            /* the host's procfs, for the labels; -1: none is asked for */
@@ -49,8 +50,8 @@ int payload_open_terminal(const struct payload *payload, int sync, int *ret_slav
 /* Looks for the program once more: what an usher looked up as /proc/self is nobody's in the container's proc. */
 int payload_find_program(struct payload *payload, struct error *err);
 
-/* Drops to the payload's labels, identity and capabilities, and puts the filter on where that takes a privilege which goes with them. SYNC
- * gets the seccomp listener, if the filter has one. */
+/* Drops to the payload's labels, identity and capabilities, and puts the filters on where that takes a privilege which goes with them. SYNC
+ * gets the seccomp listener, if the bundle's filter has one. */
 int payload_drop(struct payload *payload, int sync, struct error *err);
 /* Executes the program; returns only on failure. Needs no privilege, and may be called in a process that was forked after
  * payload_drop(). SYNC is told just before (REPORT_EXEC), and gets the listener of a filter that comes now. */
@@ -58,7 +59,7 @@ int payload_execute(struct payload *payload, int sync, struct error *err);
 /* Both. */
 int payload_exec(struct payload *payload, int sync, struct error *err);
 
-/* Does a process go on being able to fork after payload_drop(), as far as the filter is concerned? Or to wait at the gate of a created
+/* Does a process go on being able to fork after payload_drop(), as far as the filters are concerned? Or to wait at the gate of a created
  * container, and then to go on as if it had not? */
 bool payload_may_fork(const struct payload *payload);
 bool payload_may_wait(const struct payload *payload);

@@ -17,7 +17,7 @@ static const char *seccomp_missing(const struct question *q, const struct obstac
         return q->facts->kernel && !q->facts->kernel->seccomp ? "this kernel has no seccomp filters" : NULL;
 }
 
-/* The strict sandbox's own filter answers with an error or kills; a listener needs the third. */
+/* A sandbox's own filter answers with an error or kills; a listener needs the third. */
 static const char *action_missing(const struct question *q, const struct obstacle *row, enum item item) {
         const struct facts_features *features = q->facts->features;
         const struct plan_filter *filter = q->demand.plan ? q->demand.plan->filter : NULL;
@@ -25,8 +25,8 @@ static const char *action_missing(const struct question *q, const struct obstacl
                 bool asked;
                 const char *name;
         } actions[] = {
-                { !filter, "errno" },
-                { !filter, "kill_process" },
+                { q->demand.own_filter, "errno" },
+                { q->demand.own_filter, "kill_process" },
                 { filter && filter->listener_path, "user_notif" },
         };
 

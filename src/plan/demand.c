@@ -4,6 +4,7 @@
 #include <sched.h>
 
 #include "base/str.h"
+#include "plan/payload_filter.h"
 
 #define STRICT_NAMESPACES (CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWCGROUP)
 
@@ -125,14 +126,15 @@ struct demand demand_of(const struct plan_plan *plan) {
         bool userns;
 
         if (!plan)
-                return (struct demand){ .items = STRICT_ITEMS, .namespaces = STRICT_NAMESPACES };
+                return (struct demand){ .own_filter = true, .items = STRICT_ITEMS, .namespaces = STRICT_NAMESPACES };
         demand.namespaces = plan->namespaces->create;
+        demand.own_filter = plan->sage && payload_filter_parts(plan->sage);
         userns = demand.namespaces & CLONE_NEWUSER;
         demand.items = ITEM_BIT(ITEM_KERNEL) | cgroup_items(plan->cgroup) | mount_items(plan) | process_items(plan);
         demand.items |= if_bit(demand.namespaces || plan->namespaces->n_join, ITEM_NAMESPACES);
         demand.items |= if_bit(userns, ITEM_USER_NAMESPACE);
         demand.items |= if_bit(userns && (plan->ids->n_uid_map || plan->ids->n_gid_map), ITEM_ID_MAP);
-        demand.items |= if_bit(plan->filter, ITEM_SECCOMP) | if_bit(plan->memory_policy, ITEM_MEMORY_POLICY) | if_bit(plan->rdt, ITEM_RDT);
-        demand.items |= plan->sandbox ? sandbox_items(plan) : 0;
+        demand.items |= if_bit(plan->filter || demand.own_filter, ITEM_SECCOMP) | if_bit(plan->memory_policy, ITEM_MEMORY_POLICY);
+        demand.items |= if_bit(plan->rdt, ITEM_RDT) | (plan->sandbox ? sandbox_items(plan) : 0);
         return demand;
 }

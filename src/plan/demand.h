@@ -43,6 +43,7 @@ struct demand {
         const struct plan_plan *plan; /* NULL: the strict sandbox */
         uint64_t items;               /* ITEM_BIT()s */
         uint64_t namespaces;          /* CLONE_NEW* to be made */
+        bool own_filter;              /* a sandbox's (plan/payload_filter.h), beside what linux.seccomp says */
 };
 
 /* plan may be NULL: everything that the strict sandbox enforces. */

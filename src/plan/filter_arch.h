@@ -25,10 +25,10 @@ struct filter_arch {
         enum oci_seccomp_arch name;
         enum filter_machine machine; /* whose kernel executes its programs */
         enum syscall_column column;
-        uint32_t audit;              /* AUDIT_ARCH_* in seccomp_data.arch */
-        uint32_t first;              /* lowest system call number */
-        bool narrow;                 /* arguments are 32 bits wide */
-        bool multiplexes;            /* socketcall(2) and ipc(2) */
+        uint32_t audit;   /* AUDIT_ARCH_* in seccomp_data.arch */
+        uint32_t first;   /* lowest system call number */
+        bool narrow;      /* arguments are 32 bits wide */
+        bool multiplexes; /* socketcall(2) and ipc(2) */
 };
 
 /* One number that a name stands for. CALL is the first argument of socketcall(2) or ipc(2) that selects it, 0 for a call of its own. */
