@@ -209,8 +209,8 @@ static int load_own_filter(const struct payload *payload, struct error *err) {
 }
 
 /* The sandbox's filter goes on before the bundle's, which may refuse seccomp(2). For what they say of a call the order makes no difference:
- * the kernel asks all of them, and the sternest verdict holds (seccomp(2)). The first has no listener, so that whoever answers for the second
- * (SCMP_ACT_NOTIFY) can let nothing pass that it refuses.
+ * the kernel asks all of them, and the sternest verdict holds (seccomp(2)). The first has no listener, so that whoever answers for the
+ * second (SCMP_ACT_NOTIFY) can let nothing pass that it refuses.
  *
  * Both come last in what becomes the payload, and only there: the inits of a sandbox and of its commands, who clone it, mount its /proc and
  * kill what it leaves, need calls that are refused here. Nothing of ours that a payload could confuse runs under them but execve(2). */

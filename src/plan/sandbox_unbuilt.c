@@ -27,18 +27,8 @@ static bool sampled_limits(const struct plan_plan *plan) {
                         limits->disk == SAGE_LIMIT_STATE_SAMPLED || limits->process_count == SAGE_LIMIT_STATE_SAMPLED);
 }
 
-static bool network_mode(const struct plan_plan *plan, bool none) {
-        const struct sage_network *network = plan->sage->network;
-
-        return network && (network->mode == SAGE_NETWORK_MODE_NONE) == none;
-}
-
 static bool network_with_a_way_out(const struct plan_plan *plan) {
-        return network_mode(plan, false);
-}
-
-static bool network_alone(const struct plan_plan *plan) {
-        return !strict(plan) && network_mode(plan, true);
+        return plan->sage->network && plan->sage->network->mode != SAGE_NETWORK_MODE_NONE;
 }
 
 static bool process(const struct plan_plan *plan) {
@@ -67,13 +57,11 @@ static const struct {
 } unbuilt[] = {
         { "the file system and identity of a strict sandbox", strict },
         { "the init of a strict sandbox, and a pid namespace for each of its commands", strict },
-        { "the system call filter of a strict sandbox", strict },
         { "hard limits on cpu, memory and processes", hard_limits },
         { "a hard limit on disk use", hard_disk },
         { "limits that a monitor samples", sampled_limits },
         { "the egress broker for the network of a sandbox", network_with_a_way_out },
         { "a process policy", process },
-        { "a network policy without sage.sandbox.profile", network_alone },
         { "disk_mb without sage.sandbox.profile", disk_alone },
         { "resources without sage.sandbox.profile", limits_alone },
         { "a file system without sage.sandbox.profile", filesystem_alone },

@@ -26,8 +26,8 @@ static bool internet(unsigned long family, unsigned type, unsigned protocol) {
                         (type == SOCK_DGRAM && (protocol == 0 || protocol == IPPROTO_UDP)));
 }
 
-/* All but TCP and UDP of the family ARGS[0]: success when one is made, else the last error that is not the filter's. A family that the kernel
- * has not is asked for once only: each time it looks for a module. */
+/* All but TCP and UDP of the family ARGS[0]: success when one is made, else the last error that is not the filter's. A family that the
+ * kernel has not is asked for once only: each time it looks for a module. */
 static long all_of_a_family(const struct attempt *a) {
         int last = EPERM;
 
