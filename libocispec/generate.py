@@ -30,7 +30,7 @@ FORMATS = {  # name: (C type, bytes, min, max)
 
 C_KEYWORDS = set("""auto bool break case char const continue default do double else enum extern false float for goto if inline int
     long register restrict return short signed sizeof static struct switch true typedef union unsigned void volatile while asm
-    typeof""".split())
+    typeof errno""".split())  # errno is a macro where <errno.h> was included
 
 # What may stand in a schema, by where it stands. "description" may stand anywhere and is for people, and so is "difference".
 SCHEMA_KEYS = {"description", "differences", "prefix", "root", "unknown", "null", "definitions"}

@@ -42,6 +42,9 @@ int cgroup_kill(int fd, struct error *err);
 /* Is any process in or below the cgroup, zombies not counted? One that is gone holds none. */
 int cgroup_populated(int fd, bool *ret, struct error *err);
 
+/* Waits until no process is in or below the cgroup, MS milliseconds at most. -ETIMEDOUT then. */
+int cgroup_wait_empty(int fd, unsigned ms);
+
 /* Removes the cgroups below PATH, then the last OURS components of PATH; what is gone already is success, and a parent that others use is
  * left to them. Waits up to 2 s for processes that are dying; kills none. With OURS 0 nothing is touched. */
 int cgroup_remove(const char *path, unsigned ours, struct error *err);

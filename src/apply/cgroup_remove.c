@@ -62,6 +62,10 @@ static int wait_unpopulated(int dir, uint64_t deadline) {
         return 0;
 }
 
+int cgroup_wait_empty(int fd, unsigned ms) {
+        return wait_unpopulated(fd, time_monotonic_us() + UINT64_C(1000) * ms);
+}
+
 /* A directory has a link for each of its subdirectories, here too (fs/kernfs/inode.c). */
 static bool has_children(int dir) {
         struct stat st;

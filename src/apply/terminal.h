@@ -7,6 +7,7 @@
 #include <sys/types.h>
 #include <termios.h>
 
+#include "apply/relay.h"
 #include "base/error.h"
 
 /* In the child, between dev_populate() and rootfs_enter(): opens a pair in the devpts that is mounted at /dev/pts below ROOT, and binds the
@@ -48,17 +49,6 @@ void terminal_show_rest(int master);
  *     terminal_relay_stop(&r);
  *
  * Nothing in it blocks but terminal_relay_stop(), and that for as long as somebody reads our output. */
-struct relay_end {
-        int fd;          /* -1 once it has ended */
-        bool opened;     /* fd is a description of our own, to be closed */
-        int saved_flags; /* of a description that others share, to be put back; -1: unchanged */
-};
-
-struct relay_buffer {
-        size_t start, end;
-        char data[16384];
-};
-
 struct terminal_relay {
         int master;               /* the caller's; -1 once its other side is closed for good */
         struct relay_end in, out; /* our fds 0 and 1 */
@@ -68,6 +58,8 @@ struct terminal_relay {
         char last_typed;
         bool ended;          /* fd 0 has, and the payload was told so while */
         tcflag_t ended_mode; /* the terminal had this for ICANON */
+        struct output_budget *budget; /* of what is shown; NULL, as after terminal_relay_start(): no limit */
+        int patience_ms;              /* how long terminal_relay_stop() waits for a reader that does not read; -1: for ever */
 };
 
 /* Puts fd 0 into raw mode where it is a terminal, and takes over its size. MASTER becomes non-blocking. */
@@ -84,5 +76,5 @@ void terminal_relay_resize(struct terminal_relay *r);
 /* Writes what the terminal still holds and puts fds 0 and 1 back as they were. May be called twice, after a failed start, and for one that
  * was never started but begins as TERMINAL_RELAY_NONE. */
 void terminal_relay_stop(struct terminal_relay *r);
-#define TERMINAL_RELAY_NONE { .master = -1, .in = { .fd = -1, .saved_flags = -1 }, .out = { .fd = -1, .saved_flags = -1 } }
+#define TERMINAL_RELAY_NONE { .master = -1, .in = RELAY_END_NONE, .out = RELAY_END_NONE }
 #define _cleanup_terminal_relay_ __attribute__((cleanup(terminal_relay_stop)))

@@ -11,72 +11,6 @@
 
 #include "base/fd.h"
 
-/* O_NONBLOCK belongs to the open file description, which the shell that started us shares; a runtime that is killed would leave it behind.
- * So terminals and pipes are opened again through /proc (proc(5), /proc/PID/fd), which gives a description of our own. A regular file would
- * get an offset of its own by that, and neither it nor a device such as /dev/null blocks. What cannot be opened again, a socket or another
- * user's terminal, is switched and switched back. */
-static void open_end(struct relay_end *end, int fd, int access) {
-        struct stat st;
-        int flags;
-
-        *end = (struct relay_end){ .fd = fd, .saved_flags = -1 };
-        if (fstat(fd, &st) < 0) {
-                end->fd = -1;
-                return;
-        }
-        if (S_ISREG(st.st_mode) || (S_ISCHR(st.st_mode) && !isatty(fd)))
-                return;
-        if (!S_ISSOCK(st.st_mode)) {
-                int own = open(fd_path(fd).path, access | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-
-                if (own >= 0) {
-                        end->fd = own;
-                        end->opened = true;
-                        return;
-                }
-        }
-        flags = fcntl(fd, F_GETFL);
-        if (flags >= 0 && !(flags & O_NONBLOCK) && fcntl(fd, F_SETFL, flags | O_NONBLOCK) == 0)
-                end->saved_flags = flags;
-}
-
-/* STANDARD: the fd that the end stands for, whose flags are put back. */
-static void close_end(struct relay_end *end, int standard) {
-        if (end->opened)
-                close_fd(&end->fd);
-        if (end->saved_flags >= 0)
-                fcntl(standard, F_SETFL, end->saved_flags);
-        *end = (struct relay_end){ .fd = -1, .saved_flags = -1 };
-}
-
-static bool has_room(const struct relay_buffer *b) {
-        return b->end < sizeof b->data;
-}
-static bool is_empty(const struct relay_buffer *b) {
-        return b->start == b->end;
-}
-
-/* 1: something or nothing was moved, 0: the end of the input, negative errno: an error. */
-static int fill(struct relay_buffer *b, int fd) {
-        ssize_t n = read(fd, b->data + b->end, sizeof b->data - b->end);
-
-        if (n < 0)
-                return errno == EAGAIN || errno == EINTR ? 1 : -errno;
-        b->end += (size_t)n;
-        return n > 0;
-}
-
-static int drain(struct relay_buffer *b, int fd) {
-        ssize_t n = write(fd, b->data + b->start, b->end - b->start);
-
-        if (n < 0)
-                return errno == EAGAIN || errno == EINTR ? 1 : -errno;
-        b->start += (size_t)n;
-        if (b->start == b->end)
-                b->start = b->end = 0;
-        return 1;
-}
-
 void terminal_take_size(int master) {
         struct winsize size;
 
@@ -108,11 +42,12 @@ int terminal_relay_start(struct terminal_relay *r, int master, struct error *err
 
         *r = (struct terminal_relay)TERMINAL_RELAY_NONE;
         r->master = master;
+        r->patience_ms = -1;
         r->last_typed = '\n';
         if (flags < 0 || fcntl(master, F_SETFL, flags | O_NONBLOCK) < 0)
                 return fail_errno(err, CODE_LAUNCH_FAILED, errno, "process.terminal", "cannot use the terminal's master");
-        open_end(&r->in, STDIN_FILENO, O_RDONLY);
-        open_end(&r->out, STDOUT_FILENO, O_WRONLY);
+        relay_end_open(&r->in, STDIN_FILENO, O_RDONLY);
+        relay_end_open(&r->out, STDOUT_FILENO, O_WRONLY);
         terminal_relay_resize(r);
 
         if (tcgetattr(STDIN_FILENO, &r->saved) < 0)
@@ -147,9 +82,9 @@ static struct pollfd interest(int fd, bool reads, bool writes) {
 /* A descriptor that we want nothing of is left out altogether: poll(2) reports a hang-up whether asked or not, and would spin while the
  * reader of our output is slow. */
 size_t terminal_relay_pollfds(struct terminal_relay *r, struct pollfd fds[3]) {
-        fds[0] = interest(r->master, has_room(&r->shown), !is_empty(&r->typed));
-        fds[1] = interest(r->in.fd, r->master >= 0 && is_empty(&r->typed), false);
-        fds[2] = interest(r->out.fd, false, !is_empty(&r->shown));
+        fds[0] = interest(r->master, relay_has_room(&r->shown), !relay_is_empty(&r->typed));
+        fds[1] = interest(r->in.fd, r->master >= 0 && relay_is_empty(&r->typed), false);
+        fds[2] = interest(r->out.fd, false, !relay_is_empty(&r->shown));
         return 3;
 }
 
@@ -166,30 +101,30 @@ static void send_eof(struct terminal_relay *r) {
                 return;
         if (r->ended || !(line.c_lflag & ICANON))
                 n = 1;
-        for (; n > 0 && has_room(&r->typed); n--)
+        for (; n > 0 && relay_has_room(&r->typed); n--)
                 r->typed.data[r->typed.end++] = (char)line.c_cc[VEOF];
         r->ended = true;
         r->ended_mode = line.c_lflag & ICANON;
 }
 
 static void read_input(struct terminal_relay *r) {
-        int n = fill(&r->typed, r->in.fd);
+        int n = relay_fill(&r->typed, r->in.fd);
 
-        if (!is_empty(&r->typed))
+        if (!relay_is_empty(&r->typed))
                 r->last_typed = r->typed.data[r->typed.end - 1];
         if (n > 0)
                 return;
-        if (r->in.opened)
-                close(r->in.fd);
-        r->in.fd = -1;
-        r->in.opened = false;
+        relay_end_stop(&r->in);
         send_eof(r);
 }
 
 /* EIO is how a master says that every slave is closed and all output was read (pty(7), drivers/tty/n_tty.c). */
 static int read_master(struct terminal_relay *r, struct error *err) {
-        int n = fill(&r->shown, r->master);
+        size_t from = r->shown.end;
+        int n = relay_fill(&r->shown, r->master);
 
+        if (n > 0 && r->budget)
+                output_budget_charge(r->budget, &r->shown, from);
         if (n > 0)
                 return 0;
         r->master = -1;
@@ -198,11 +133,8 @@ static int read_master(struct terminal_relay *r, struct error *err) {
 
 /* A reader that is gone (`… | head`) does not end the payload: its output goes nowhere from here on. */
 static void write_output(struct terminal_relay *r) {
-        if (r->out.fd < 0 || drain(&r->shown, r->out.fd) < 0) {
-                if (r->out.opened)
-                        close(r->out.fd);
-                r->out.fd = -1;
-                r->out.opened = false;
+        if (r->out.fd < 0 || relay_drain(&r->shown, r->out.fd) < 0) {
+                relay_end_stop(&r->out);
                 r->shown.start = r->shown.end = 0;
         }
 }
@@ -211,20 +143,20 @@ int terminal_relay_step(struct terminal_relay *r, const struct pollfd fds[3], st
         const short readable = POLLIN | POLLHUP | POLLERR | POLLNVAL;
         int result;
 
-        if (r->in.fd >= 0 && fds[1].fd == r->in.fd && fds[1].revents & readable && is_empty(&r->typed))
+        if (r->in.fd >= 0 && fds[1].fd == r->in.fd && fds[1].revents & readable && relay_is_empty(&r->typed))
                 read_input(r);
-        if (r->master >= 0 && !is_empty(&r->typed) && drain(&r->typed, r->master) < 0)
+        if (r->master >= 0 && !relay_is_empty(&r->typed) && relay_drain(&r->typed, r->master) < 0)
                 r->typed.start = r->typed.end = 0; /* nobody is there to read it; the next read tells */
-        if (r->master >= 0 && fds[0].revents & readable && has_room(&r->shown)) {
+        if (r->master >= 0 && fds[0].revents & readable && relay_has_room(&r->shown)) {
                 result = read_master(r, err);
                 if (result < 0)
                         return result;
                 if (r->ended) /* what it printed may be the prompt of a shell that has just switched */
                         send_eof(r);
         }
-        if (!is_empty(&r->shown))
+        if (!relay_is_empty(&r->shown))
                 write_output(r);
-        return r->master < 0 && is_empty(&r->shown);
+        return r->master < 0 && relay_is_empty(&r->shown);
 }
 
 /* The payload has ended; a slave may still be open in a process that it left behind, so the first moment without output is the end too.
@@ -239,7 +171,7 @@ static void flush(struct terminal_relay *r) {
 
                 terminal_relay_pollfds(r, fds);
                 fds[1].fd = -1;
-                n = poll(fds, 3, is_empty(&r->shown) ? 0 : -1);
+                n = poll(fds, 3, relay_is_empty(&r->shown) ? 0 : r->patience_ms);
                 if (n < 0 && errno == EINTR)
                         continue;
                 if (n <= 0 || terminal_relay_step(r, fds, &err) != 0)
@@ -248,13 +180,13 @@ static void flush(struct terminal_relay *r) {
 }
 
 void terminal_relay_stop(struct terminal_relay *r) {
-        if (r->master >= 0 || !is_empty(&r->shown))
+        if (r->master >= 0 || !relay_is_empty(&r->shown))
                 flush(r);
         if (r->raw)
                 tcsetattr(STDIN_FILENO, TCSANOW, &r->saved);
         r->raw = false;
         r->master = -1;
         r->shown.start = r->shown.end = 0;
-        close_end(&r->in, STDIN_FILENO);
-        close_end(&r->out, STDOUT_FILENO);
+        relay_end_close(&r->in, STDIN_FILENO);
+        relay_end_close(&r->out, STDOUT_FILENO);
 }

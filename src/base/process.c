@@ -124,7 +124,7 @@ int process_wait_end(int pidfd, int timeout_ms) {
         return r == 0 ? -ETIMEDOUT : 0;
 }
 
-int process_reap(int pidfd, int *ret_status) {
+int process_reap_end(int pidfd, struct process_end *ret) {
         siginfo_t info = { 0 };
         int r;
 
@@ -133,7 +133,18 @@ int process_reap(int pidfd, int *ret_status) {
         while (r < 0 && errno == EINTR);
         if (r < 0)
                 return -errno;
-        *ret_status = info.si_code == CLD_EXITED ? info.si_status : 128 + info.si_status;
+        *ret = (struct process_end){ .signal = info.si_code == CLD_EXITED ? 0 : info.si_status,
+                                     .exit_code = info.si_code == CLD_EXITED ? info.si_status : 0 };
+        return 0;
+}
+
+int process_reap(int pidfd, int *ret_status) {
+        struct process_end end;
+        int r = process_reap_end(pidfd, &end);
+
+        if (r < 0)
+                return r;
+        *ret_status = process_end_status(end);
         return 0;
 }
 

@@ -35,8 +35,14 @@ int process_start_time(pid_t pid, uint64_t *ret, bool *ret_dead);
 /* Waits until the process has ended, at most TIMEOUT_MS (-1: for ever). 0, -ETIMEDOUT, or a negative errno. Reaps nothing. */
 int process_wait_end(int pidfd, int timeout_ms);
 
-/* Reaps a child of ours. ret_status as a shell would say it: exit code, or 128 + signal. */
+/* How a process ended. signal: 0 where it exited by itself. */
+struct process_end { int exit_code, signal; };
+
+/* Reaps a child of ours. */
+int process_reap_end(int pidfd, struct process_end *ret);
+/* The same; ret_status as a shell would say it: exit code, or 128 + signal. */
 int process_reap(int pidfd, int *ret_status);
+static inline int process_end_status(struct process_end end) { return end.signal ? 128 + end.signal : end.exit_code; }
 
 /* /proc/sys/kernel/random/boot_id, 36 characters and NUL. */
 int process_boot_id(char ret[37]);

@@ -52,21 +52,41 @@ int signals_reset(void) {
         return sigprocmask(SIG_SETMASK, &none, NULL) < 0 ? -errno : 0;
 }
 
-int interruption_open(struct interruption *ret, struct error *err) {
+bool signal_interrupts(int number) {
         static const int ending[] = { SIGTERM, SIGINT, SIGHUP, SIGQUIT };
         struct sigaction action;
+
+        for (size_t i = 0; i < sizeof ending / sizeof *ending; i++)
+                if (ending[i] == number)
+                        return sigaction(number, NULL, &action) == 0 && action.sa_handler != SIG_IGN;
+        return false;
+}
+
+/* FD: -1 makes one. */
+static int collect(int fd, bool alarm, struct error *err) {
         sigset_t set;
-        int fd;
 
         sigemptyset(&set);
-        for (size_t i = 0; i < sizeof ending / sizeof *ending; i++)
-                if (sigaction(ending[i], NULL, &action) == 0 && action.sa_handler != SIG_IGN)
-                        sigaddset(&set, ending[i]);
-        fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+        for (int number = SIGHUP; number <= SIGTERM; number++)
+                if (signal_interrupts(number) || (alarm && number == SIGALRM))
+                        sigaddset(&set, number);
+        fd = signalfd(fd, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+        return fd < 0 ? fail_errno(err, CODE_INTERNAL, errno, "", "cannot make a signalfd") : fd;
+}
+
+int interruption_open(struct interruption *ret, struct error *err) {
+        int fd = collect(-1, false, err);
+
         if (fd < 0)
-                return fail_errno(err, CODE_INTERNAL, errno, "", "cannot make a signalfd");
+                return fd;
         *ret = (struct interruption){ .fd = fd };
         return 0;
+}
+
+int interruption_add_alarm(struct interruption *i, struct error *err) {
+        int fd = collect(i->fd, true, err);
+
+        return fd < 0 ? fd : 0;
 }
 
 int interruption_take(struct interruption *i, struct error *err) {

@@ -1,6 +1,8 @@
 /* Signal dispositions and masks, which a new program inherits from whoever started us. */
 #pragma once
 
+#include <stdbool.h>
+
 #include "base/error.h"
 
 /* Unblocks every signal and gives those that are ignored their default action (execve(2) keeps both). Handlers are not looked at: clone3
@@ -14,8 +16,14 @@ struct interruption {
 };
 #define INTERRUPTION_NONE { .fd = -1 }
 
-/* TERM, INT, HUP and QUIT, which must be blocked, but those that our caller wants ignored. */
+/* Does NUMBER ask us to end? TERM, INT, HUP and QUIT do, but those that our caller wants ignored. */
+bool signal_interrupts(int number);
+
+/* Those, which must be blocked. */
 int interruption_open(struct interruption *ret, struct error *err);
+
+/* SIGALRM is one of them as well from now on: setitimer(2) is the caller's. */
+int interruption_add_alarm(struct interruption *i, struct error *err);
 
 /* Waits until FD can be read, or has hung up: 0. Where such a signal comes first: CODE_INTERRUPTED. I may be NULL: does not wait then. */
 int interruption_wait(struct interruption *i, int fd, struct error *err);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "cmd/bundle.h"
+#include "cmd/supervise_options.h"
 #include "life/launch.h"
 
 struct create_options {
@@ -9,6 +10,7 @@ struct create_options {
         const char *console_socket, *pid_file, *pidfd_socket;
         unsigned preserve_fds;
         bool detach, keep;
+        struct supervise_options supervise; /* of run */
 };
 
 #define CREATE_OPTION_ROWS                                                                                                                         \

@@ -7,8 +7,6 @@
 
 #include "base/str.h"
 
-#define DAY_NS (UINT64_C(86400) * 1000000000)
-
 /* Longer names before their beginnings. */
 static const struct {
         const char *name;
@@ -45,7 +43,8 @@ static int read_unit(const char **at, bool bare_allowed, uint64_t *ret_ns) {
         return -EINVAL;
 }
 
-int duration_parse(const char *text, uint64_t *ret_us) {
+int duration_parse(const char *text, uint64_t max_s, uint64_t *ret_us) {
+        const uint64_t max_ns = max_s * 1000000000;
         uint64_t total = 0;
 
         for (const char *at = text; at == text || *at;) {
@@ -54,7 +53,7 @@ int duration_parse(const char *text, uint64_t *ret_us) {
                 size_t digits = 0;
 
                 for (; is_digit(*at); at++, digits++)
-                        if ((whole = 10 * whole + (uint64_t)(*at - '0')) > DAY_NS)
+                        if ((whole = 10 * whole + (uint64_t)(*at - '0')) > max_ns)
                                 return -EINVAL;
                 if (*at == '.')
                         for (at++; is_digit(*at); at++, digits++)
@@ -62,10 +61,10 @@ int duration_parse(const char *text, uint64_t *ret_us) {
                                         fraction = 10 * fraction + (uint64_t)(*at - '0');
                                         scale *= 10;
                                 }
-                if (digits == 0 || read_unit(&at, begin == text, &unit) < 0 || whole > DAY_NS / unit)
+                if (digits == 0 || read_unit(&at, begin == text, &unit) < 0 || whole > max_ns / unit)
                         return -EINVAL;
                 total += whole * unit + fraction * (unit / scale) + fraction * (unit % scale) / scale;
-                if (total > DAY_NS)
+                if (total > max_ns)
                         return -EINVAL;
         }
         if (total < 1000)

@@ -15,7 +15,7 @@
 #include "cmd/stats.h"
 #include "life/state.h"
 
-enum { STAT_FILE_MAX = 1 << 20, SIZES_MAX = 16, DOMAINS_MAX = 64 };
+enum { STAT_FILE_MAX = 1 << 20, SIZES_MAX = 16, DOMAINS_MAX = 64, DAY_S = 86400 };
 
 struct events_options {
         bool stats;
@@ -185,7 +185,7 @@ static int run(struct invocation *invocation, int argc, char **argv, int *ret_st
 
         if ((r = command_parse(invocation, &command_events, argc, argv, &o, 1, 1, &operands, NULL, err)) < 0)
                 return r;
-        if (duration_parse(o.interval, &interval_us) < 0)
+        if (duration_parse(o.interval, DAY_S, &interval_us) < 0)
                 return fail(err, CODE_USAGE, EINVAL, "--interval", "expected a time such as 5s or 100ms, found `%s`", o.interval);
         if ((r = watch(invocation, operands[0], &w, err)) < 0)
                 return r;

@@ -1,14 +1,17 @@
+#define _GNU_SOURCE
 #include "cmd/command.h"
 
 #include <errno.h>
+#include <fcntl.h>
 
 #include "base/fd.h"
 #include "base/str.h"
 #include "cmd/bundle.h"
 #include "cmd/exec_process.h"
+#include "life/cgroup_claim.h"
 #include "life/join.h"
+#include "life/join_cgroup.h"
 #include "life/protect.h"
-#include "life/wait.h"
 
 static const struct option_row options[] = {
         { "process", 'p', OPTION_TEXT, offsetof(struct exec_options, process),
@@ -30,6 +33,7 @@ static const struct option_row options[] = {
         { "ignore-paused", 0, OPTION_FLAG, offsetof(struct exec_options, ignore_paused), "wait until a paused container is resumed" },
         { "preserve-fds", 0, OPTION_NUMBER, offsetof(struct exec_options, preserve_fds),
                 "how many descriptors from 3 on the process gets" },
+        SUPERVISE_OPTION_ROWS(exec_options),
 };
 extern const struct command command_exec;
 
@@ -56,9 +60,49 @@ static int choose_cgroup(const struct text_list *asked, const char **ret, struct
         return 0;
 }
 
+/* A supervised command needs something to tell its processes by. What only its first process is asked about does without. */
+static int make_own_cgroup(struct invocation *invocation, const struct exec_options *o, const struct container *container,
+        const char *below, struct command_cgroup *own, struct error *err) {
+        int around = -1, r;
+
+        if ((r = join_cgroup_open(container, below, &around, err)) < 0)
+                return r;
+        if (around < 0 && (o->supervise.timeout || o->supervise.die_with_parent))
+                return fail(err, CODE_CAPABILITY_UNSUPPORTED, EOPNOTSUPP, o->supervise.timeout ? "--timeout" : "--die-with-parent",
+                        "the container has no cgroup to tell the command's processes by");
+        return command_cgroup_make(invocation->arena, around, own, err);
+}
+
+/* What stands between a command of exec and its end. */
+struct execution {
+        struct supervisor supervisor;
+        struct command_cgroup own; /* of a supervised one */
+        struct joined joined;
+};
+
+static int begin(struct invocation *invocation, const struct exec_options *o, const struct container *container, bool terminal,
+        struct join_request *request, struct execution *e, struct error *err) {
+        struct supervisor *s = &e->supervisor;
+        int r;
+
+        if (o->detach)
+                return 0;
+        if ((r = supervise_begin(s, invocation->arena, terminal, 3 + (int)request->preserve_fds, err)) < 0)
+                return r;
+        request->output = s->output;
+        if (request->plan->sandbox) /* join() makes a leaf for every command of one */
+                (void)cgroup_claim_open(container, &e->own.container);
+        else if (s->asked.any && (r = make_own_cgroup(invocation, o, container, request->cgroup, &e->own, err)) < 0)
+                return r;
+        if (e->own.container >= 0)
+                supervise_note_before(s, e->own.container);
+        request->own = e->own.fd >= 0 ? &e->own : NULL;
+        return 0;
+}
+
 /* Opens the container for the moment of the join only: the command may run for days, and others must get at the container. */
-static int join_container(struct invocation *invocation, const struct exec_options *o, char **operands, struct foreground *foreground,
-        struct joined *joined, struct error *err) {
+static int join_container(
+        struct invocation *invocation, const struct exec_options *o, char **operands, struct execution *e, struct error *err) {
         _cleanup_container_ struct container container = CONTAINER_CLOSED;
         struct join_request request = { .console_socket = o->console_socket,
                 .pid_file = o->pid_file,
@@ -92,39 +136,71 @@ static int join_container(struct invocation *invocation, const struct exec_optio
         request.filter = plan.filter ? &filter : NULL;
         request.dies_with_us = plan.sandbox && !o->detach;
         request.unlocked = status == OCI_STATUS_PAUSED;
+        request.interruption = &e->supervisor.foreground.interruption;
+        request.guard = &e->supervisor.guard;
         if (request.unlocked) /* the join lasts until somebody resumes the container, who needs the lock for that */
                 container_unlock(&container);
         /* Until here a signal ends us at once: another command may keep the container locked for long. */
-        if (!o->detach && (r = foreground_begin(foreground, err)) < 0)
+        if ((r = begin(invocation, o, &container, process->terminal, &request, e, err)) < 0)
                 return r;
-        request.interruption = &foreground->interruption;
-        return join(invocation->arena, &container, init, &request, joined, err);
+        return join(invocation->arena, &container, init, &request, &e->joined, err);
 }
 
-/* Until the program has ended, and in a sandbox whatever it has left. */
-static int stay(struct invocation *invocation, const char *id, struct foreground *foreground, struct joined *joined, int *ret_status,
-        struct error *err) {
+/* To its end, and its cgroup goes with it. */
+static int stay(struct invocation *invocation, const char *id, struct execution *e, int *ret_status, struct error *err) {
+        struct joined *joined = &e->joined;
+        _cleanup_close_ int leaf = joined->leaf ? open(joined->leaf, O_PATH | O_DIRECTORY | O_CLOEXEC) : -1;
+        const struct supervised command = {
+                .pidfd = joined->pidfd,
+                .console = joined->console,
+                .cgroup = leaf >= 0 ? leaf : e->own.fd,
+                .around = e->own.container,
+                .by_init = joined->sandboxed,
+        };
         struct error second;
-        int r = foreground_wait(foreground, joined->pidfd, joined->console, NULL, ret_status, err);
+        int r = supervise_wait(&e->supervisor, &command, ret_status, err);
         int end = join_end(invocation->arena, invocation->root, id, joined, r < 0 ? &second : err);
 
         return r < 0 ? r : end;
 }
 
+static void execution_close(struct execution *e) {
+        joined_close(&e->joined);
+        command_cgroup_close(&e->own);
+        supervise_close(&e->supervisor);
+}
+
+static int execute(struct invocation *invocation, const struct exec_options *o, char **operands, struct execution *e, int *ret_status,
+        struct error *err) {
+        struct error second;
+        int r = join_container(invocation, o, operands, e, err);
+
+        if (r < 0)
+                *ret_status = 128 + e->supervisor.foreground.interruption.signal;
+        else
+                *ret_status = 0;
+        if (r == 0 && !o->detach)
+                r = stay(invocation, operands[0], e, ret_status, err);
+        if (r < 0) {
+                (void)command_cgroup_remove(&e->own, &second);
+                return r;
+        }
+        return command_cgroup_remove(&e->own, err);
+}
+
 static int run(struct invocation *invocation, int argc, char **argv, int *ret_status, struct error *err) {
-        _cleanup_foreground_ struct foreground foreground = FOREGROUND_NOT;
-        _cleanup_joined_ struct joined joined = JOINED_NOTHING;
+        __attribute__((cleanup(execution_close))) struct execution e = {
+                .supervisor = SUPERVISOR_NOT, .own = COMMAND_CGROUP_NONE, .joined = JOINED_NOTHING
+        };
         struct exec_options o = { 0 };
         char **operands;
         int r;
 
         if ((r = command_parse(invocation, &command_exec, argc, argv, &o, 1, -1, &operands, NULL, err)) < 0 ||
-                (r = join_container(invocation, &o, operands, &foreground, &joined, err)) < 0) {
-                *ret_status = 128 + foreground.interruption.signal;
+                (r = supervise_options_read(&o.supervise, o.detach, o.console_socket, o.preserve_fds, &e.supervisor.asked, err)) < 0)
                 return r;
-        }
-        *ret_status = 0;
-        return o.detach ? 0 : stay(invocation, operands[0], &foreground, &joined, ret_status, err);
+        r = execute(invocation, &o, operands, &e, ret_status, err);
+        return supervise_finish(&e.supervisor, invocation->arena, operands[0], r, ret_status, err);
 }
 
 const struct command command_exec = { "exec", "ID COMMAND…", "run one more process in a container", run, options, ELEMENTSOF(options), 255,

@@ -2,12 +2,14 @@
 #pragma once
 
 #include "cmd/command.h"
+#include "cmd/supervise_options.h"
 
 struct exec_options {
         const char *process, *cwd, *user, *selinux, *apparmor, *console_socket, *pid_file, *pidfd_socket;
         struct text_list env, caps, groups, cgroups;
         bool tty, detach, no_new_privileges, ignore_paused;
         unsigned preserve_fds;
+        struct supervise_options supervise;
 };
 
 /* args: the NULL-terminated command, not used with --process. */

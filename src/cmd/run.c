@@ -1,12 +1,14 @@
 #include "cmd/create_options.h"
 
+#include "base/fd.h"
 #include "base/str.h"
+#include "life/cgroup_claim.h"
 #include "life/end.h"
-#include "life/wait.h"
 
 static const struct option_row options[] = {
         CREATE_OPTION_ROWS,
         { "detach", 'd', OPTION_FLAG, offsetof(struct create_options, detach), "return once the program runs" },
+        SUPERVISE_OPTION_ROWS(create_options),
         { "keep", 0, OPTION_FLAG, offsetof(struct create_options, keep), "do not delete the container when its program has ended" },
 };
 extern const struct command command_run;
@@ -20,10 +22,20 @@ static int end_ours(struct arena *arena, struct container *container, struct err
         return end(arena, container, err);
 }
 
-static int stay(struct invocation *invocation, const struct create_options *o, struct foreground *foreground, struct launched *launched,
-        int *ret_status, struct error *err) {
-        int r = foreground_wait(foreground, launched->pidfd, launched->console, &launched->notify, ret_status, err);
+static int stay(struct invocation *invocation, const struct create_options *o, struct supervisor *supervisor, struct launched *launched,
+        bool sandboxed, int *ret_status, struct error *err) {
+        const struct status_cgroup_claim *claim = launched->container.status.cgroup;
+        _cleanup_close_ int cgroup = -1;
+        struct supervised command = { .pidfd = launched->pidfd, .console = launched->console, .notify = &launched->notify };
+        int r;
 
+        if (supervisor->asked.any)
+                (void)cgroup_claim_open(&launched->container, &cgroup);
+        /* One that was there before the container may hold others' processes. */
+        command.cgroup = claim && claim->ours ? cgroup : -1;
+        command.around = claim && claim->ours ? -1 : cgroup;
+        command.by_init = sandboxed;
+        r = supervise_wait(supervisor, &command, ret_status, err);
         if (o->keep)
                 return r;
         if (r < 0) {
@@ -35,29 +47,43 @@ static int stay(struct invocation *invocation, const struct create_options *o, s
         return end_ours(invocation->arena, &launched->container, err);
 }
 
-static int run(struct invocation *invocation, int argc, char **argv, int *ret_status, struct error *err) {
-        _cleanup_foreground_ struct foreground foreground = FOREGROUND_NOT;
+static int run_container(struct invocation *invocation, const struct create_options *o, const char *id, struct supervisor *supervisor,
+        int *ret_status, struct error *err) {
         _cleanup_launched_ struct launched launched = LAUNCHED_NOTHING;
-        struct create_options o = { 0 };
         struct launch_request request;
         struct plan_plan *plan;
-        char **operands;
         int r;
 
-        if ((r = command_parse(invocation, &command_run, argc, argv, &o, 1, 1, &operands, NULL, err)) < 0 ||
-                (r = create_plan(invocation, &o, operands[0], o.detach, &plan, err)) < 0 ||
-                (!o.detach && (r = foreground_begin(&foreground, err)) < 0))
+        if ((r = create_plan(invocation, o, id, o->detach, &plan, err)) < 0)
                 return r;
-        request = create_request(invocation, &o, plan);
-        request.detach = o.detach;
-        request.interruption = &foreground.interruption;
+        request = create_request(invocation, o, plan);
+        if (!o->detach &&
+                (r = supervise_begin(supervisor, invocation->arena, plan->process->terminal, 3 + (int)request.preserve_fds, err)) < 0)
+                return r;
+        request.detach = o->detach;
+        request.interruption = &supervisor->foreground.interruption;
+        request.guard = &supervisor->guard;
+        request.output = supervisor->output;
         if ((r = launch(invocation->arena, &request, &launched, err)) < 0) {
-                *ret_status = 128 + foreground.interruption.signal;
+                *ret_status = 128 + supervisor->foreground.interruption.signal;
                 return r;
         }
         create_warn(plan);
         *ret_status = 0;
-        return o.detach ? 0 : stay(invocation, &o, &foreground, &launched, ret_status, err);
+        return o->detach ? 0 : stay(invocation, o, supervisor, &launched, plan->sandbox, ret_status, err);
+}
+
+static int run(struct invocation *invocation, int argc, char **argv, int *ret_status, struct error *err) {
+        _cleanup_supervisor_ struct supervisor supervisor = SUPERVISOR_NOT;
+        struct create_options o = { 0 };
+        char **operands;
+        int r;
+
+        if ((r = command_parse(invocation, &command_run, argc, argv, &o, 1, 1, &operands, NULL, err)) < 0 ||
+                (r = supervise_options_read(&o.supervise, o.detach, o.console_socket, o.preserve_fds, &supervisor.asked, err)) < 0)
+                return r;
+        r = run_container(invocation, &o, operands[0], &supervisor, ret_status, err);
+        return supervise_finish(&supervisor, invocation->arena, operands[0], r, ret_status, err);
 }
 
 const struct command command_run = { "run", "ID", "create, start and wait for a container, then delete it", run, options,

@@ -289,7 +289,7 @@ void child_main(struct child *child) {
         /* Nor anything else of the host: until `start` we wait where others may be, in a pod's pid namespace, and whoever has
          * CAP_SYS_PTRACE there may look through /proc/PID/fd whatever our dumpable flag says. */
         r = fd_keep_only(child->first_kept, child->kept, child->n_kept);
-        if ((r < 0 ? host_stays(r, &err) : become_container(child, &err)) < 0)
+        if ((r < 0 ? host_stays(r, &err) : 0) < 0 || output_relay_take(child->output, &err) < 0 || become_container(child, &err) < 0)
                 sync_report_error(child->sync.child, &err);
         _exit(1);
 }

@@ -4,6 +4,7 @@
 
 #include "apply/hooks.h"
 #include "apply/namespaces.h"
+#include "apply/output_relay.h"
 #include "life/payload.h"
 #include "life/sync.h"
 #include "spec/plan.h"
@@ -27,6 +28,7 @@ struct child {
         int nodes;                              /* the tree that dev_nodes_make() made, or -1 */
         int *devices;                           /* room for what is taken from it, or NULL */
         int *sources;                           /* trees for mounts that only the parent could open (mounts.h), or NULL */
+        const struct output_relay *output;      /* the program's standard output and error; NULL: ours */
         bool rendezvous;                        /* hooks or network devices want the namespaces ready before anything is mounted */
         bool documented;                        /* there are hooks, for which the documents above are made */
         bool userns;                            /* there is one that is not the runtime's */

@@ -159,7 +159,7 @@ static void join_main(struct join *j) {
         int needed[] = { j->sync.child, j->init, first ? first->gate : -1, first ? first->hook_output.out : -1, first ? first->hook_output.err : -1 };
         const int ours[] = { j->sync.runtime, j->container->root, j->container->dir, j->cgroup };
         struct error err = { 0 };
-        int r;
+        int taken = output_relay_take(j->request->output, &err), r;
 
         /* What could lead out to the host goes first; our own once more, because they lie among the preserved ones where fewer of those
          * are open than said. */
@@ -168,6 +168,8 @@ static void join_main(struct join *j) {
                 close(ours[i]);
         if (r < 0)
                 fail_errno(&err, CODE_LAUNCH_FAILED, -r, "", "cannot close the descriptors that lead to the host");
+        else if (taken < 0)
+                ;
         else if (j->command)
                 become_sandboxed(j);
         else
@@ -201,7 +203,7 @@ static int clone_into(struct join *j, struct joined *joined, struct error *err) 
         joined->pid = process_clone(0, j->cgroup, &joined->pidfd);
         if (joined->pid == 0)
                 join_main(j);
-        if (joined->pid == -EBUSY && !j->request->cgroup && !j->command) {
+        if (joined->pid == -EBUSY && !j->request->cgroup && !j->request->own && !j->command) {
                 close_fd(&j->cgroup);
                 if ((r = join_cgroup_of_init(j->container, &j->cgroup, err)) < 0)
                         return r;
@@ -274,7 +276,8 @@ static int see_off(struct join *j, struct joined *joined, struct dialogue *dialo
         if (j->namespaces & CLONE_NEWUSER && (r = rlimits_set_of(joined->pid, j->request->process, err)) < 0)
                 return r;
         if ((r = pidfd_send(j->request->pidfd_socket, "--pidfd-socket", "setns", joined->pidfd, err)) < 0 ||
-            (r = pid_file_write(j->request->pid_file, joined->pid, err)) < 0)
+            (r = pid_file_write(j->request->pid_file, joined->pid, err)) < 0 ||
+            (r = guard_tell(j->request->guard, joined->pidfd, j->request->own || j->command ? j->cgroup : -1, err)) < 0)
                 return r;
         log_debug("%s: process %d has joined", j->container->id, joined->pid);
         if ((j->request->ready && (r = j->request->ready(j->request->ready_data, joined->pid, err)) < 0) ||
@@ -360,6 +363,8 @@ static int prepare(struct join *j, struct arena *arena, struct error *err) {
                 return fail(err, CODE_USAGE, EINVAL, "--cgroup", "every command of a sandbox has a cgroup of its own");
         if (j->command)
                 r = leaf_make(arena, j->container, request->plan->cgroup, request->first ? LEAF_MAIN : NULL, &j->leaf, err);
+        else if (request->own)
+                r = j->cgroup = fcntl(request->own->fd, F_DUPFD_CLOEXEC, 0);
         else
                 r = join_cgroup_open(j->container, request->cgroup, &j->cgroup, err);
         if (r < 0 || (r = sync_open(&j->sync, err)) < 0)

@@ -6,9 +6,12 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "apply/output_relay.h"
 #include "base/arena.h"
 #include "base/error.h"
 #include "life/activation.h"
+#include "life/command_cgroup.h"
+#include "life/guard.h"
 #include "life/state.h"
 #include "spec/plan.h"
 
@@ -23,6 +26,9 @@ struct join_request {
         const char *console_socket, *pid_file, *pidfd_socket;
         struct interruption *interruption; /* NULL: signals end us at once */
         bool unlocked;                      /* the container is: others may change it meanwhile */
+        const struct command_cgroup *own;   /* the cgroup to run in, in place of the others; NULL: none */
+        struct guard *guard;                /* told of the process before its program runs; NULL: none */
+        const struct output_relay *output;  /* its standard output and error; NULL: ours */
         unsigned preserve_fds;              /* the descriptors of ACTIVATION among them */
         struct activation activation;
 

@@ -126,6 +126,8 @@ static int go(struct launch *l, struct error *err) {
         struct container *c = &l->result.container;
         int r;
 
+        if ((r = guard_tell(l->request->guard, l->result.pidfd, c->status.cgroup && c->status.cgroup->ours ? l->cgroup : -1, err)) < 0)
+                return r;
         if (l->plan->sandbox && (r = launch_begin_commands(l, err)) < 0)
                 return r;
         if (l->plan->sandbox)

@@ -4,9 +4,11 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
+#include "apply/output_relay.h"
 #include "base/arena.h"
 #include "base/error.h"
 #include "life/activation.h"
+#include "life/guard.h"
 #include "life/notify.h"
 #include "life/state.h"
 #include "spec/plan.h"
@@ -21,6 +23,8 @@ struct launch_request {
         bool wait_for_start;        /* create: the payload waits for `start` */
         struct interruption *interruption; /* NULL: signals end us at once */
         bool detach;                /* run: with a service manager to notify, until the payload says that it is ready */
+        struct guard *guard;        /* told of the container's process before its program runs; NULL: none */
+        const struct output_relay *output; /* the program's standard output and error; NULL: ours */
 };
 
 struct launched {

@@ -90,7 +90,7 @@ static int tell_of_tracer(struct launch *l, struct error *err) {
 static void list_kept(struct launch *l) {
         struct child *child = &l->child;
         size_t n_sources = child->sources ? l->plan->n_mounts : 0;
-        int *kept = arena_array(l->arena, int, 5 + child->joins.n + n_sources);
+        int *kept = arena_array(l->arena, int, 5 + OUTPUT_STREAMS + child->joins.n + n_sources);
 
         child->kept = kept;
         child->first_kept = 3 + l->request->preserve_fds;
@@ -99,6 +99,8 @@ static void list_kept(struct launch *l) {
         *kept++ = child->nodes;
         *kept++ = child->hook_output.out;
         *kept++ = child->hook_output.err;
+        for (int i = 0; child->output && i < OUTPUT_STREAMS; i++)
+                *kept++ = child->output->streams[i].given;
         for (unsigned i = 0; i < child->joins.n; i++)
                 *kept++ = child->joins.items[i].fd;
         for (size_t i = 0; i < n_sources; i++)
@@ -113,6 +115,7 @@ int launch_prepare_child(struct launch *l, struct error *err) {
         int r;
 
         child->plan = plan;
+        child->output = l->request->output;
         child->host[0] = l->result.container.root;
         child->host[1] = l->result.container.dir;
         child->host[2] = l->cgroup;

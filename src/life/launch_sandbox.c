@@ -51,6 +51,7 @@ int launch_begin_commands(struct launch *l, struct error *err) {
                 .filter = l->plan->filter ? &l->filter : NULL,
                 .console_socket = asked->console_socket,
                 .interruption = asked->interruption,
+                .output = asked->output,
                 .preserve_fds = asked->preserve_fds,
                 .activation = asked->activation,
                 .first = &l->child,

@@ -32,17 +32,18 @@ void foreground_end(struct foreground *foreground) {
 
 /* SIGCHLD and SIGPIPE are about us; SIGURG would be, if we asked for it; SIGWINCH is the relay's when there is one. The job-control
  * signals stop what they are sent to, and the shell sent them to our whole group. */
+void foreground_pass_signal(int pidfd, struct terminal_relay *relay, int signal) {
+        if (signal == SIGWINCH && relay)
+                terminal_relay_resize(relay);
+        else if (signal != SIGCHLD && signal != SIGPIPE && signal != SIGURG)
+                (void)process_signal(pidfd, signal);
+}
+
 static void pass_signals(struct foreground *foreground, int pidfd, struct terminal_relay *relay) {
         struct signalfd_siginfo info;
 
-        while (read(foreground->signals, &info, sizeof info) == sizeof info) {
-                int signal = (int)info.ssi_signo;
-
-                if (signal == SIGWINCH && relay)
-                        terminal_relay_resize(relay);
-                else if (signal != SIGCHLD && signal != SIGPIPE && signal != SIGURG)
-                        (void)process_signal(pidfd, signal);
-        }
+        while (read(foreground->signals, &info, sizeof info) == sizeof info)
+                foreground_pass_signal(pidfd, relay, (int)info.ssi_signo);
 }
 
 static int wait_loop(struct foreground *foreground, int pidfd, struct terminal_relay *relay, struct notify *notify, struct error *err) {

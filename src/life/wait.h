@@ -3,6 +3,7 @@
 
 #include <signal.h>
 
+#include "apply/terminal.h"
 #include "base/error.h"
 #include "base/signals.h"
 #include "life/notify.h"
@@ -18,6 +19,9 @@ struct foreground {
 int foreground_begin(struct foreground *ret, struct error *err);
 void foreground_end(struct foreground *foreground);
 #define _cleanup_foreground_ __attribute__((cleanup(foreground_end)))
+
+/* Passes one of those signals on to the process PIDFD, where it is not about ourselves or the terminal (RELAY may be NULL). */
+void foreground_pass_signal(int pidfd, struct terminal_relay *relay, int signal);
 
 /* Waits for the child PIDFD to end, forwarding signals to it and, if CONSOLE >= 0, relaying between that terminal master and our
  * own stdio, and passing on to the service manager what it says (NOTIFY may be NULL). ret_status: its exit code, or 128 + signal. */

@@ -18,12 +18,12 @@ static void times_are_what_go_reads_and_bare_seconds(void **state) {
 
         (void)state;
         for (size_t i = 0; i < ELEMENTSOF(good); i++) {
-                assert_int_equal(duration_parse(good[i].text, &us), 0);
+                assert_int_equal(duration_parse(good[i].text, 86400, &us), 0);
                 assert_int_equal(us, good[i].us);
         }
         us = 77;
         for (size_t i = 0; i < ELEMENTSOF(bad); i++)
-                assert_int_equal(duration_parse(bad[i], &us), -EINVAL);
+                assert_int_equal(duration_parse(bad[i], 86400, &us), -EINVAL);
         assert_int_equal(us, 77);
 }
 
