@@ -41,6 +41,12 @@ const char *error_effect_name(unsigned effect) {
         return names[effect <= EFFECT_UNKNOWN ? effect : EFFECT_UNKNOWN];
 }
 
+const char *error_limit_name(unsigned limit) {
+        static const char *const names[ERROR_LIMITS] = { "cpu", "memory", "disk", "process_count" };
+
+        return limit < ERROR_LIMITS ? names[limit] : NULL;
+}
+
 /* Copies FROM over TO of SIZE bytes with control characters as \xNN, whole characters only. FROM and TO may not overlap. */
 static void copy_escaped(char *to, size_t size, const char *from) {
         size_t n = 0;

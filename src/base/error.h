@@ -38,6 +38,7 @@ struct error {
         uint16_t code;   /* enum code */
         uint16_t effect; /* enum effect */
         uint16_t line;   /* 1-based line of the document that WHERE names a field of, 0 when there is none */
+        uint16_t limits; /* of CODE_RESOURCE_LIMITS_UNSUPPORTED: bit N for error_limit_name(N), those that this host cannot enforce */
         int32_t errnum;  /* positive errno, or 0 */
         char where[148]; /* field path or host path; control characters escaped */
         char text[352];  /* what was expected, what was found, what to do */
@@ -51,6 +52,9 @@ struct error_code {
 /* The row of CODE; the row of CODE_INTERNAL for a number that is none of ours. */
 const struct error_code *error_code(unsigned code);
 const char *error_effect_name(unsigned effect);
+/* One of Sage's four resource limits, "cpu" …; NULL from ERROR_LIMITS on. */
+#define ERROR_LIMITS 4u
+const char *error_limit_name(unsigned limit);
 
 /* Fills ERR and returns the negative errno to pass up: `return fail(err, …)`. errnum 0 gives -EINVAL.
  * where: field path or path; may be NULL. Both texts are cut to fit, and their control characters shown as \xNN: a

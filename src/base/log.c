@@ -97,6 +97,20 @@ static void add_member(struct str *out, const char *name, const char *value) {
         add_json_string(out, value);
 }
 
+/* What Sage's hosts look for in the refusal of a sandbox. */
+static void add_missing_limits(struct str *line, const struct error *err) {
+        const char *comma = "";
+
+        str_puts(line, ",\"missing_limits\":[");
+        for (unsigned i = 0; i < ERROR_LIMITS; i++)
+                if (err->limits >> i & 1) {
+                        str_printf(line, "%s\"%s\"", comma, error_limit_name(i));
+                        comma = ",";
+                }
+        str_puts(line, "]");
+        add_member(line, "side_effect_state", error_effect_name(err->effect));
+}
+
 static void add_json(struct str *line, enum log_level level, const char *text, const struct error *err) {
         str_printf(line, "{\"level\":\"%s\",\"msg\":", level_names[level]);
         add_json_string(line, text);
@@ -112,6 +126,8 @@ static void add_json(struct str *line, enum log_level level, const char *text, c
                 if (err->errnum)
                         str_printf(line, ",\"errno\":%d", err->errnum);
                 add_member(line, "effect", error_effect_name(err->effect));
+                if (err->limits)
+                        add_missing_limits(line, err);
                 if (remedy)
                         add_member(line, "remedy", remedy);
         }

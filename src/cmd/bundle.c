@@ -50,10 +50,12 @@ static int policies_if_any(
         return r;
 }
 
-/* Facts about disks are about these from now on. */
-static void look_at_disk(struct host *host, const struct plan_plan *plan) {
+/* Facts about cgroups and disks are about these from now on. */
+static void look_at_host(struct host *host, const struct plan_plan *plan) {
         const struct sage_request *sage = plan->sage;
 
+        if (sage && sage->host)
+                host->cgroup_root = sage->host->linux_cgroup_root;
         if (sage && sage->host && sage->host->linux_quota_mount) {
                 host->quota_mount = sage->host->linux_quota_mount;
                 host->workspace = sage->filesystem ? sage->filesystem->workspace : NULL;
@@ -101,7 +103,7 @@ int bundle_plan(struct invocation *invocation, const struct bundle_options *opti
                 return r;
         if ((r = compile(invocation->arena, &request, &host->facts, ret, err)) < 0)
                 return r;
-        look_at_disk(host, *ret);
+        look_at_host(host, *ret);
         return 0;
 }
 

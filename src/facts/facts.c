@@ -77,6 +77,10 @@ static int need_project(struct host *host, struct error *err) {
         return probe_project(host->arena, host->workspace, host->quota_mount, &host->facts.project, err);
 }
 
+static int need_cgroup_root(struct host *host, struct error *err) {
+        return host->cgroup_root ? probe_cgroup_root(host->arena, host->cgroup_root, &host->facts.cgroup_root, err) : 0;
+}
+
 /* In an order in which what a part builds on comes before it. */
 static const struct part {
         unsigned bit, builds_on;
@@ -99,6 +103,7 @@ static const struct part {
         { FACTS_NUMA, 0, "numa", need_numa },
         { FACTS_RDT, 0, "rdt", need_rdt },
         { FACTS_PROJECT, 0, "project", need_project },
+        { FACTS_CGROUP_ROOT, 0, "cgroupRoot", need_cgroup_root },
 };
 
 static unsigned known(const struct facts_facts *facts) {
@@ -122,6 +127,7 @@ static unsigned known(const struct facts_facts *facts) {
                 { FACTS_NUMA, facts->numa },
                 { FACTS_RDT, facts->rdt },
                 { FACTS_PROJECT, facts->project },
+                { FACTS_CGROUP_ROOT, facts->cgroup_root },
         };
         unsigned bits = 0;
 

@@ -28,6 +28,7 @@ enum facts_part {
         FACTS_PRIORITIES = 1 << 12,
         FACTS_NUMA = 1 << 13,
         FACTS_RDT = 1 << 14,
+        FACTS_CGROUP_ROOT = 1 << 16, /* of cgroup_root; nothing where that is NULL */
         FACTS_PROJECT = 1 << 15,    /* of workspace on quota_mount; nothing where either is NULL */
 };
 
@@ -36,6 +37,7 @@ struct host {
         struct facts_facts facts;
         bool recorded;             /* loaded from a file: nothing is ever probed */
         const char *quota_mount;   /* FACTS_QUOTA looks at this file system only; NULL: at every XFS that is mounted */
+        const char *cgroup_root;   /* FACTS_CGROUP_ROOT looks at this cgroup */
         const char *workspace;     /* FACTS_PROJECT looks at this directory */
         const char *policy_path;   /* FACTS_POLICY looks at this file; NULL: facts_policy_path() */
 };

@@ -15,6 +15,7 @@ int probe_subids(struct arena *arena, const struct facts_identity *identity, str
 int probe_cgroup(struct arena *arena, const struct facts_identity *identity, struct facts_cgroup **ret, struct error *err);
 int probe_controllers(struct arena *arena, struct facts_cgroup *cgroup, struct error *err);
 int probe_delegation(struct arena *arena, const struct facts_facts *facts, struct facts_delegation **ret, struct error *err);
+int probe_cgroup_root(struct arena *arena, const char *path, struct facts_cgroup_root **ret, struct error *err);
 int probe_userns(struct arena *arena, const struct facts_identity *identity, struct facts_userns **ret, struct error *err);
 int probe_trial(struct arena *arena, struct facts_trial **ret, struct error *err);
 int probe_proc(struct arena *arena, struct facts_proc **ret, struct error *err);

@@ -57,7 +57,7 @@ int launch_claim_cgroup(struct launch *l, struct error *err) {
                 return container_save(c, err);
         claim = arena_new(l->arena, struct status_cgroup_claim);
         claim->path = arena_printf(l->arena, "%s%s", facts_cgroup_mount(), cgroup->path);
-        if ((r = cgroup_ours(claim->path, &claim->ours, err)) < 0 ||
+        if ((r = cgroup_ours(claim->path, &claim->ours, err)) < 0 || (l->plan->sandbox && (r = launch_check_cgroup(l, claim, err)) < 0) ||
             (claim->ours == 0 && (r = cgroup_claim_take_over(l->arena, l->request->root, c->id, claim, err)) < 0))
                 return r;
         c->status.cgroup = claim;

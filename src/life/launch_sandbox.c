@@ -11,6 +11,14 @@
 #include "life/join.h"
 #include "life/leaf.h"
 
+/* One that is there may hold others, or have limits that somebody else still changes. */
+int launch_check_cgroup(const struct launch *l, const struct status_cgroup_claim *claim, struct error *err) {
+        if (claim->ours > 0)
+                return 0;
+        return fail(err, CODE_BUSY, EEXIST, claim->path, "the cgroup of sandbox `%s` exists already: if nobody needs it, remove it (rmdir)",
+                l->plan->id);
+}
+
 int launch_make_leaves(struct launch *l, struct error *err) {
         int r = cgroup_leaf_prepare(l->cgroup, l->plan->cgroup, err);
 

@@ -30,8 +30,9 @@ int launch_claim_init(struct launch *l, struct error *err);
  * remove"). */
 int launch_share_rdt(struct launch *l, struct error *err);
 
-/* launch_sandbox.c: what a sandbox has beyond a container. The leaf of its process 1; and, once that one is READY, the bundle's process, until
+/* launch_sandbox.c: what a sandbox has beyond a container. Its cgroup must be new; the leaf of its process 1; and, once that one is READY, the bundle's process, until
  * it runs or waits for `start`, and the word to process 1 that it may serve. */
+int launch_check_cgroup(const struct launch *l, const struct status_cgroup_claim *claim, struct error *err);
 int launch_make_leaves(struct launch *l, struct error *err);
 int launch_begin_commands(struct launch *l, struct error *err);
 

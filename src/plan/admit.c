@@ -34,6 +34,7 @@ static const struct obstacles *const subjects[] = {
         &admit_security_obstacles,
         &admit_scheduling_obstacles,
         &admit_cgroup_obstacles,
+        &admit_cgroup_root_obstacles,
         &admit_quota_obstacles,
         &admit_sandbox_obstacles,
 };
@@ -74,6 +75,17 @@ static enum code refusal_code(const struct gap *gaps, size_t n) {
         return CODE_CAPABILITY_UNSUPPORTED;
 }
 
+/* As struct error has them. */
+static uint16_t missing_limits(const struct gap *gaps, size_t n) {
+        uint16_t missing = 0;
+
+        for (unsigned limit = 0; limit < ERROR_LIMITS; limit++)
+                for (size_t i = 0; i < n; i++)
+                        if (streq(gaps[i].limit, error_limit_name(limit)))
+                                missing |= (uint16_t)(1u << limit);
+        return missing;
+}
+
 /* The member of config.json that asks for the item called NAME; NAME itself where it is not one. */
 static const char *field_of(const struct plan_plan *plan, const char *name) {
         const struct plan_cgroup_write *limit = NULL;
@@ -100,8 +112,10 @@ int admit(struct arena *arena, const struct plan_plan *plan, const struct facts_
         *ret_n = n;
         if (n == 0)
                 return 0;
-        return fail(err, refusal_code(gaps, n), EOPNOTSUPP, field_of(plan, gaps[0].limit), "%s: %s; %s", gaps[0].code, gaps[0].text,
+        fail(err, refusal_code(gaps, n), EOPNOTSUPP, field_of(plan, gaps[0].limit), "%s: %s; %s", gaps[0].code, gaps[0].text,
                 gaps[0].remedy);
+        err->limits = missing_limits(gaps, n);
+        return -EOPNOTSUPP;
 }
 
 unsigned admit_needs(const struct plan_plan *plan) {
@@ -130,5 +144,7 @@ unsigned admit_needs(const struct plan_plan *plan) {
                 parts |= FACTS_CGROUP;
         if ((demand.items & ITEM_BIT(ITEM_CGROUP)) && plan->cgroup->n_controllers)
                 parts |= FACTS_CONTROLLERS;
+        if (plan->sandbox && plan->cgroup->n_controllers)
+                parts |= FACTS_DELEGATION | FACTS_CGROUP_ROOT;
         return parts;
 }

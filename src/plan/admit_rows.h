@@ -26,6 +26,7 @@ extern const struct obstacles admit_namespace_obstacles;
 extern const struct obstacles admit_security_obstacles;
 extern const struct obstacles admit_scheduling_obstacles;
 extern const struct obstacles admit_cgroup_obstacles;
+extern const struct obstacles admit_cgroup_root_obstacles;
 extern const struct obstacles admit_quota_obstacles;
 extern const struct obstacles admit_sandbox_obstacles;
 

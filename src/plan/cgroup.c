@@ -3,6 +3,7 @@
 #include "plan/cgroup_resources.h"
 #include "plan/device_rules.h"
 #include "plan/ids.h"
+#include "plan/sandbox_cgroup.h"
 
 #include <linux/sched.h>
 #include <sys/mount.h>
@@ -139,8 +140,11 @@ int cgroup_compile(struct compilation *c) {
                         c->err, "linux.cgroupsPath", "the systemd cgroup manager is not supported yet; use --cgroup-manager cgroupfs");
         if ((r = cgroup_resources(c->arena, linux->resources, "linux.resources", cgroup, &c->warnings, c->err)) < 0)
                 return r;
+        if (c->plan->sage)
+                sandbox_cgroup_limits(c, cgroup);
         if (cgroup->manager != PLAN_CGROUP_MANAGER_DISABLED) {
-                if ((r = compile_path(c, linux->cgroups_path, &cgroup->path)) < 0)
+                if ((r = compile_path(c, linux->cgroups_path, &cgroup->path)) < 0 ||
+                        (c->plan->sandbox && (r = sandbox_cgroup_place(c, &cgroup->path)) < 0))
                         return r;
                 do_without(c, cgroup);
         }

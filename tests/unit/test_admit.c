@@ -37,6 +37,8 @@ struct trial_plan {
         struct sage_request sage;
         struct sage_resources resources;
         struct facts_project project;
+        struct facts_cgroup_root cgroup_root;
+        struct facts_controller_lack lack;
 };
 
 /* What `spec` writes, for root, with limits. */
@@ -247,6 +249,29 @@ CHANGE(limits_not_configured, limits_disk(s);
 CHANGE(less_than_was_asked_for, limits_disk(s); s->plan->project.block_hard -= 4096; s->plan->project.inode_hard = 1;)
 CHANGE(sampling_that_is_allowed, limits_not_configured(s); s->plan->resources.require_hard_limits = false;)
 
+/* A strict sandbox below /sys/fs/cgroup/sage. */
+static void has_root(struct subject *s, enum facts_cgroup_root_state state) {
+        limits_disk(s);
+        s->plan->cgroup_root = (struct facts_cgroup_root){ .path = "/sys/fs/cgroup/sage", .state = state, .writable = true };
+        s->facts->cgroup_root = &s->plan->cgroup_root;
+}
+
+static void root_lacks(struct subject *s, const char *controller, enum facts_controller_obstacle why) {
+        has_root(s, FACTS_CGROUP_ROOT_STATE_USABLE);
+        s->plan->lack = (struct facts_controller_lack){ .controller = controller, .at = "/sys/fs/cgroup/sage", .why = why };
+        s->plan->cgroup_root.lacks = &s->plan->lack;
+        s->plan->cgroup_root.n_lacks = 1;
+}
+
+CHANGE(usable_root, has_root(s, FACTS_CGROUP_ROOT_STATE_USABLE);)
+CHANGE(no_root, has_root(s, FACTS_CGROUP_ROOT_STATE_MISSING);)
+CHANGE(foreign_root, has_root(s, FACTS_CGROUP_ROOT_STATE_FOREIGN);)
+CHANGE(threaded_root, has_root(s, FACTS_CGROUP_ROOT_STATE_THREADED);)
+CHANGE(root_of_others, has_root(s, FACTS_CGROUP_ROOT_STATE_USABLE); s->plan->cgroup_root.writable = false;)
+CHANGE(root_without_memory, root_lacks(s, "memory", FACTS_CONTROLLER_OBSTACLE_ABSENT);)
+CHANGE(root_with_processes, root_lacks(s, "pids", FACTS_CONTROLLER_OBSTACLE_OCCUPIED);)
+CHANGE(root_kept_from_us, root_lacks(s, "cpu", FACTS_CONTROLLER_OBSTACLE_DENIED);)
+
 enum scope { STRICT, BUNDLE };
 
 static const struct {
@@ -327,6 +352,13 @@ static const struct {
         { "quota.block_limit_too_high", BUNDLE, block_limit_too_high, "disk" },
         { "quota.no_inode_limit", BUNDLE, no_inode_limit, "disk" },
         { "quota.inode_limit_too_high", BUNDLE, inode_limit_too_high, "disk" },
+        { "cgroup.root_missing", BUNDLE, no_root, "cpu" },
+        { "cgroup.root_foreign", BUNDLE, foreign_root, "memory" },
+        { "cgroup.root_threaded", BUNDLE, threaded_root, "process_count" },
+        { "cgroup.root_not_writable", BUNDLE, root_of_others, "cpu" },
+        { "cgroup.root_lacks_controller", BUNDLE, root_without_memory, "memory" },
+        { "cgroup.root_occupied", BUNDLE, root_with_processes, "process_count" },
+        { "cgroup.root_denied", BUNDLE, root_kept_from_us, "cpu" },
         { "limits.not_configured", BUNDLE, limits_not_configured, "disk" },
 };
 
@@ -381,7 +413,7 @@ static void each_obstacle_gives_its_own_code_and_nothing_else_does(void **state)
 static void every_code_has_a_case(void **state) {
         static const struct obstacles *const subjects[] = {
                 &admit_namespace_obstacles, &admit_security_obstacles, &admit_scheduling_obstacles, &admit_cgroup_obstacles,
-                &admit_quota_obstacles, &admit_sandbox_obstacles,
+                &admit_cgroup_root_obstacles, &admit_quota_obstacles, &admit_sandbox_obstacles,
         };
 
         (void)state;
@@ -410,6 +442,30 @@ static void a_host_with_everything_runs_everything(void **state) {
         assert_int_equal(judge(&arena, BUNDLE, NULL, &gaps, &n, &err), 0);
         assert_int_equal(n, 0);
         assert_int_equal(err.code, 0);
+}
+
+static unsigned limits_missing(void (*change)(struct subject *s)) {
+        _cleanup_arena_ struct arena arena = { 0 };
+        struct error err = { 0 };
+        struct gap *gaps;
+        size_t n;
+        int r = judge(&arena, BUNDLE, change, &gaps, &n, &err);
+
+        assert_int_equal(r, err.limits ? -EOPNOTSUPP : 0);
+        assert_int_equal(err.code, err.limits ? CODE_RESOURCE_LIMITS_UNSUPPORTED : 0);
+        assert_int_equal(err.effect, EFFECT_NOT_APPLIED);
+        return err.limits;
+}
+
+/* cpu, memory, disk, process_count, as bits. */
+static void the_refusal_has_every_limit_that_is_missing(void **state) {
+        (void)state;
+        assert_int_equal(limits_missing(usable_root), 0);
+        assert_int_equal(limits_missing(no_root), 1 | 2 | 8);
+        assert_int_equal(limits_missing(root_without_memory), 2);
+        assert_int_equal(limits_missing(root_with_processes), 8);
+        assert_int_equal(limits_missing(root_kept_from_us), 1);
+        assert_int_equal(limits_missing(limits_not_configured), 4);
 }
 
 static void nothing_is_held_against_a_host_of_which_nothing_is_known(void **state) {
@@ -589,6 +645,7 @@ int main(void) {
                 cmocka_unit_test(each_obstacle_gives_its_own_code_and_nothing_else_does),
                 cmocka_unit_test(every_code_has_a_case),
                 cmocka_unit_test(a_host_with_everything_runs_everything),
+                cmocka_unit_test(the_refusal_has_every_limit_that_is_missing),
                 cmocka_unit_test(nothing_is_held_against_a_host_of_which_nothing_is_known),
                 cmocka_unit_test(a_missing_limit_has_the_code_that_hosts_look_for),
                 cmocka_unit_test(an_error_names_the_field_that_asks),

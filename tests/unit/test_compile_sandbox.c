@@ -2,6 +2,7 @@
 #include "compile.h"
 
 #include "plan/compilation.h"
+#include "plan/cgroup.h"
 #include "plan/ids.h"
 #include "plan/namespaces.h"
 #include "plan/process.h"
@@ -46,6 +47,7 @@ static int begin(const char *text, const struct facts_facts *facts, struct compi
         r = sage_compile(&arena, config, &none, &asked, &err);
         if (r < 0)
                 return r;
+        c->plan->id = request->id;
         c->plan->sage = (struct sage_request *)asked.request;
         c->plan->sage_fingerprint = asked.fingerprint;
         c->sage_field = asked.field;
@@ -152,6 +154,70 @@ static void without_a_process_there_is_its_identity_and_no_program(void **state)
         assert_int_equal(c.plan->process->capabilities->bounding, 0);
 }
 
+#define HARD ",\"sage.sandbox.host\":\"{'linux_execution_uid':1001,'linux_execution_gid':1001," \
+        "'linux_cgroup_root':'/sys/fs/cgroup/sage','linux_quota_mount':'/srv'}\""
+#define RESOURCES ",\"sage.sandbox.resources\":\"{'cpu_percent':1.5,'memory_mb':512,'max_processes':7}\""
+
+static void compile_cgroup(const char *text, struct compilation *c) {
+        assert_int_equal(begin(text, &root_host, c), 0);
+        assert_int_equal(namespaces_compile(c), 0);
+        assert_int_equal(ids_compile(c), 0);
+        assert_int_equal(process_compile(c), 0);
+}
+
+static const char *written(const struct plan_cgroup *cgroup, const char *file) {
+        const char *found = NULL;
+
+        for (size_t i = 0; i < cgroup->n_writes; i++)
+                if (streq(cgroup->writes[i].file, file)) {
+                        assert_null(found);
+                        found = cgroup->writes[i].value;
+                }
+        return found;
+}
+
+static void hard_limits_are_written_in_the_hosts_cgroup(void **state) {
+        const struct plan_cgroup *cgroup;
+        struct compilation c;
+
+        (void)state;
+        compile_cgroup(STRICT(HARD RESOURCES, BARE ",\"linux\":{\"resources\":{\"memory\":{\"limit\":536870912},\"cpu\":{\"shares\":512}}}"), &c);
+        assert_int_equal(cgroup_compile(&c), 0);
+        cgroup = c.plan->cgroup;
+        assert_string_equal(cgroup->path, "/sage/s1");
+        assert_string_equal(written(cgroup, "cpu.max"), "1500 100000");
+        assert_string_equal(written(cgroup, "memory.max"), "536870912");
+        assert_string_equal(written(cgroup, "memory.swap.max"), "0");
+        assert_string_equal(written(cgroup, "pids.max"), "7");
+        assert_non_null(written(cgroup, "cpu.weight"));
+        assert_int_equal(cgroup->n_controllers, 3);
+}
+
+static void what_is_sampled_is_not_written(void **state) {
+        struct compilation c;
+
+        (void)state;
+        compile_cgroup(STRICT(HOST RESOURCES, BARE), &c);
+        assert_int_equal(cgroup_compile(&c), 0);
+        assert_int_equal(c.plan->cgroup->n_writes, 0);
+        assert_string_equal(c.plan->cgroup->path, "/s1");
+}
+
+static void another_cgroup_than_the_hosts_is_refused(void **state) {
+        struct compilation c;
+
+        (void)state;
+        compile_cgroup(STRICT(HARD, BARE ",\"linux\":{\"cgroupsPath\":\"/sage/s2\"}"), &c);
+        assert_int_equal(cgroup_compile(&c), -EINVAL);
+        assert_string_equal(err.where, "linux.cgroupsPath");
+        compile_cgroup(STRICT(HARD, BARE ",\"linux\":{\"cgroupsPath\":\"/sage/s1\"}"), &c);
+        assert_int_equal(cgroup_compile(&c), 0);
+        compile_cgroup(STRICT(",\"sage.sandbox.host\":\"{'linux_execution_uid':1,'linux_execution_gid':1,"
+                              "'linux_cgroup_root':'/srv/sage','linux_quota_mount':'/srv'}\"", BARE), &c);
+        assert_int_equal(cgroup_compile(&c), -EINVAL);
+        assert_string_equal(err.where, "sage.sandbox.host.linux_cgroup_root");
+}
+
 static void host_settings_make_limits_hard(void **state) {
         struct compilation c;
 
@@ -171,6 +237,9 @@ int main(void) {
                 TEST(the_identity_is_the_hosts_the_bundles_or_the_callers_own),
                 TEST(nothing_is_left_to_the_bundle),
                 TEST(without_a_process_there_is_its_identity_and_no_program),
+                TEST(hard_limits_are_written_in_the_hosts_cgroup),
+                TEST(what_is_sampled_is_not_written),
+                TEST(another_cgroup_than_the_hosts_is_refused),
                 TEST(host_settings_make_limits_hard),
         };
 
