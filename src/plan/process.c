@@ -139,6 +139,13 @@ int compile_process_within(struct arena *arena, const struct plan_plan *plan, co
         struct warnings warnings = { .list = p->warnings, .n = p->n_warnings, .room = p->n_warnings };
         int r;
 
+        if (plan->sandbox) {
+                const struct plan_capabilities *asked = p->capabilities;
+
+                if (asked->bounding | asked->effective | asked->inheritable | asked->permitted | asked->ambient)
+                        return INVALID(err, FIELD(arena, "%s.capabilities", field), "commands of a strict sandbox have no capabilities");
+                p->no_new_privileges = true;
+        }
         if (annotation_true(plan->annotations, plan->n_annotations, "run.oci.keep_original_groups")) {
                 /* As crun: the caller's groups in place of additionalGids, which podman fills from the image all the same. */
                 p->keep_groups = true;
