@@ -61,7 +61,8 @@ refused() {
                 failed 1 sage.sandbox.resources.memory_mb 'not supported yet (request sha256:'
         done
         config '.annotations = {}'
-        leaves_nothing runtime --sandbox-policy "$POLICIES/host.json" create --bundle "$BUNDLE" x
+        echo '{"resources": {"memory_mb": 64}}' >"$POLICIES/limits.json"
+        leaves_nothing runtime --sandbox-policy "$POLICIES/limits.json" create --bundle "$BUNDLE" x
         failed 1 --sandbox-policy
 }
 
