@@ -244,7 +244,7 @@ int mount_source_cgroup(const struct plan_plan *plan, const char *field, int *re
 bool mount_source_is_early(const struct plan_plan *plan, size_t i) {
         const struct plan_mount *m = &plan->mounts[i];
 
-        return m->kind == PLAN_MOUNT_KIND_BIND && !m->copy_symlink && (m->idmap || namespaces_has(plan->namespaces, CLONE_NEWUSER));
+        return m->kind == PLAN_MOUNT_KIND_BIND && !m->copy_symlink && !(m->has & PLAN_MOUNT_HAS_SCRATCH) && (m->idmap || namespaces_has(plan->namespaces, CLONE_NEWUSER));
 }
 
 int mount_sources_open(const struct plan_plan *plan, int *sources, struct error *err) {

@@ -139,7 +139,8 @@ static int make_on_mount(const struct scratch_request *request, const struct sta
         return r;
 }
 
-/* The directory that holds those of all sandboxes of a workspace. The last sandbox that goes takes it along, so that it may vanish under us. */
+/* The directory that holds those of all sandboxes of a workspace. Each mounts something on it as a user that must get that far, and no
+ * farther. The last sandbox that goes takes it along, so that it may vanish under us. */
 static int make_in_workspace(const struct scratch_request *request, const struct status_scratch_claim *claim, int *ret) {
         _cleanup_close_ int workspace = open_through(request->mount, request->workspace);
         int r = workspace < 0 ? workspace : -ENOENT;
@@ -148,14 +149,18 @@ static int make_in_workspace(const struct scratch_request *request, const struct
                 _cleanup_close_ int all = -1;
                 struct stat st;
 
-                if (mkdirat(workspace, SCRATCH_IN_WORKSPACE, 0700) < 0 && errno != EEXIST)
+                if (mkdirat(workspace, SCRATCH_IN_WORKSPACE, 0711) < 0 && errno != EEXIST)
                         return -errno;
                 all = open_directory(workspace, SCRATCH_IN_WORKSPACE);
                 if (all < 0)
                         return all;
                 if (fstat(all, &st) < 0)
                         return -errno;
-                r = is_ours(&st) ? make_directory(all, claim->name, request->project, ret) : -EPERM;
+                if (!is_ours(&st))
+                        return -EPERM;
+                if (fchmod(all, 0711) < 0)
+                        return -errno;
+                r = make_directory(all, claim->name, request->project, ret);
         }
         return r;
 }
@@ -182,7 +187,8 @@ int scratch_make(const struct scratch_request *request, const struct status_scra
                 r = make_part(request, dir, "shm", &made.shm);
         if (r == -EPERM || r == -ENOTDIR || r == -ELOOP)
                 return fail(err, CODE_WORKSPACE_INVALID, -r, request->workspace_path,
-                        "%s in it is not a directory of this runtime's (uid %u, mode 0700): remove it", SCRATCH_IN_WORKSPACE, geteuid());
+                        "%s in it is not a directory of this runtime's (uid %u, and nobody else's to write): remove it",
+                        SCRATCH_IN_WORKSPACE, geteuid());
         if (r < 0)
                 return fail_scratch(err, -r, claim->mount ? claim->mount : claim->workspace, "make room");
         *ret = made;

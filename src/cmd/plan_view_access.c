@@ -43,7 +43,9 @@ static const char *const remarks[] = {
 static void view_mount(struct str *out, const struct plan_mount *m, const char *more) {
         _cleanup_str_ struct str remark = { 0 };
 
-        if (m->kind == PLAN_MOUNT_KIND_BIND)
+        if (m->has & PLAN_MOUNT_HAS_SCRATCH)
+                str_puts(&remark, "its own, in the project of the workspace");
+        else if (m->kind == PLAN_MOUNT_KIND_BIND)
                 str_printf(&remark, "the host's %s%s", m->source, m->recursive ? " with the mounts below it" : "");
         else if (m->kind == PLAN_MOUNT_KIND_SYMLINK)
                 str_printf(&remark, "a symlink to %s", m->source);

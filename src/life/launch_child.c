@@ -68,6 +68,10 @@ static int open_sources(struct launch *l, struct error *err) {
         return 0;
 }
 
+static bool limits_disk(const struct plan_plan *plan) {
+        return plan->sandbox && plan->sandbox->limits->disk == SAGE_LIMIT_STATE_HARD;
+}
+
 /* Devices that the child cannot make (dev_nodes.h). */
 static int make_devices(struct launch *l, struct error *err) {
         if (l->plan->bind_devices)
@@ -134,7 +138,7 @@ int launch_prepare_child(struct launch *l, struct error *err) {
                                   (r = make_hook_document(l, OCI_STATUS_CREATED, &child->created, err)) < 0 ||
                                   (r = hook_output_of(&l->result.container, &child->hook_output, err)) < 0))
                 return r;
-        if ((r = open_sources(l, err)) < 0 || (r = make_devices(l, err)) < 0 ||
+        if ((r = open_sources(l, err)) < 0 || (limits_disk(plan) && (r = launch_prepare_disk(l, err)) < 0) || (r = make_devices(l, err)) < 0 ||
             (r = namespaces_open(plan->namespaces, &child->joins, err)) < 0 ||
             (r = namespaces_check_own(plan, &child->joins, err)) < 0 || (r = tell_of_tracer(l, err)) < 0 || (r = sync_open(&child->sync, err)) < 0 ||
             (l->usher && (r = sync_ask_pids(child->sync.runtime, err)) < 0))

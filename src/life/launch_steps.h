@@ -40,5 +40,8 @@ int launch_begin_commands(struct launch *l, struct error *err);
 int launch_prepare_child(struct launch *l, struct error *err);
 int launch_clone_child(struct launch *l, struct error *err);
 int launch_write_maps(struct launch *l, struct error *err);
+/* launch_disk.c: for a plan whose limit on disk use is hard, once the sources of its mounts are open. May change l->plan. */
+int launch_prepare_disk(struct launch *l, struct error *err);
+
 /* Closes what was opened for the child alone. */
 void launch_drop_sources(struct launch *l);

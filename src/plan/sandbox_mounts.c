@@ -1,5 +1,6 @@
 /* The file system of a strict sandbox, from an empty root on. */
 #define _GNU_SOURCE
+#include "plan/disk.h"
 #include "plan/sandbox_parts.h"
 
 #include <inttypes.h>
@@ -70,11 +71,25 @@ static void add_kernel(struct furnishing *f) {
                 add(f, PLAN_MOUNT_KIND_CGROUP, "/sys/fs/cgroup", "/sys/fs/cgroup")->flags = MS_RDONLY | MS_NOSUID | MS_NODEV | MS_NOEXEC;
 }
 
-/* Where no project quota counts it: as large as the disk may be, with as many files as the project would have (bytes / 4096). Programs
- * are executed from /tmp (pip, cffi, JITs). */
+static void add_room(struct furnishing *f, const char *path, enum plan_scratch part) {
+        struct plan_mount *m = add(f, PLAN_MOUNT_KIND_BIND, path, path);
+
+        m->scratch = part;
+        m->has |= PLAN_MOUNT_HAS_SCRATCH;
+        m->attributes_set = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV;
+}
+
+/* In the project of the workspace (launch_disk.c), or, where none counts it, as large as the disk may be, with as many files as the project
+ * would have. Programs are executed from /tmp (pip, cffi, JITs). */
 static void add_scratch(struct furnishing *f) {
-        const uint64_t mib = f->c->plan->sage->resources->disk_mb;
-        const char *data = FIELD(f->c->arena, "mode=1777,size=%" PRIu64 "m,nr_inodes=%" PRIu64, mib, mib * 256);
+        const uint64_t bytes = disk_limit(f->c->plan->sage);
+        const char *data = FIELD(f->c->arena, "mode=1777,size=%" PRIu64 ",nr_inodes=%" PRIu64, bytes, bytes / PROJECT_BYTES_PER_INODE);
+
+        if (f->c->plan->sandbox->limits->disk == SAGE_LIMIT_STATE_HARD) {
+                add_room(f, "/dev/shm", PLAN_SCRATCH_SHM);
+                add_room(f, "/tmp", PLAN_SCRATCH_TMP);
+                return;
+        }
 
         add_filesystem(f, "/dev/shm", "tmpfs", MS_NOSUID | MS_NODEV, data);
         add_filesystem(f, "/tmp", "tmpfs", MS_NOSUID | MS_NODEV, data);

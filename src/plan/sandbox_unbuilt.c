@@ -5,18 +5,10 @@ static bool strict(const struct plan_plan *plan) {
         return plan->sandbox;
 }
 
-static bool hard_in(const struct plan_plan *plan, bool disk) {
+static bool hard_limits(const struct plan_plan *plan) {
         const struct sage_limits *limits = plan->sandbox ? plan->sandbox->limits : NULL;
 
-        return limits && (disk ? limits->disk : limits->cpu) == SAGE_LIMIT_STATE_HARD;
-}
-
-static bool hard_limits(const struct plan_plan *plan) {
-        return hard_in(plan, false);
-}
-
-static bool hard_disk(const struct plan_plan *plan) {
-        return hard_in(plan, true);
+        return limits && limits->cpu == SAGE_LIMIT_STATE_HARD;
 }
 
 static bool sampled_limits(const struct plan_plan *plan) {
@@ -58,7 +50,6 @@ static const struct {
         { "the file system and identity of a strict sandbox", strict },
         { "the init of a strict sandbox, and a pid namespace for each of its commands", strict },
         { "hard limits on cpu, memory and processes", hard_limits },
-        { "a hard limit on disk use", hard_disk },
         { "limits that a monitor samples", sampled_limits },
         { "the egress broker for the network of a sandbox", network_with_a_way_out },
         { "a process policy", process },

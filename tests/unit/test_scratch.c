@@ -103,7 +103,7 @@ CHILD_TEST(elsewhere_the_last_sandbox_leaves_nothing_in_the_workspace, 0) {
         second = make(&other);
         CHECK(!first->mount && !second->mount);
         belongs_to_the_payload(one.tmp, 01777);
-        CHECK(stat("xfs/w/" SCRATCH_IN_WORKSPACE, &st) == 0 && st.st_uid == 0 && (st.st_mode & 07777) == 0700);
+        CHECK(stat("xfs/w/" SCRATCH_IN_WORKSPACE, &st) == 0 && st.st_uid == 0 && (st.st_mode & 07777) == 0711);
         CHECK(names_in("xfs/w/" SCRATCH_IN_WORKSPACE) == 2);
         CHECK_OK(scratch_remove(first, &err));
         CHECK(names_in("xfs/w/" SCRATCH_IN_WORKSPACE) == 1);

@@ -1,0 +1,18 @@
+#define _GNU_SOURCE
+#include "life/disk_usage.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "apply/project_quota.h"
+#include "base/fd.h"
+
+int disk_usage(const struct container *container, struct sage_disk *ret) {
+        const struct status_disk_claim *disk = container->status.disk;
+        _cleanup_close_ int mount = disk ? open(disk->mount, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+
+        if (!disk)
+                return -ENODATA;
+        return mount < 0 ? -errno : project_quota_usage(mount, disk->project, ret);
+}
