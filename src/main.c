@@ -160,6 +160,8 @@ static int run(struct invocation *inv, int argc, char **argv, struct error *err,
         r = command->run(inv, n, operands, &status, err);
         if (r < 0 && err->code == CODE_INTERRUPTED)
                 *ret_failure_status = status;
+        if (r < 0 && err->code == CODE_EXECUTABLE_UNAVAILABLE && command->as_a_shell)
+                *ret_failure_status = err->errnum == ENOENT ? 127 : 126;
         return r < 0 ? r : status;
 }
 

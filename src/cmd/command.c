@@ -8,7 +8,7 @@
 
 extern const struct command command_create, command_run, command_start, command_exec, command_kill, command_delete, command_state,
         command_list, command_ps, command_pause, command_resume, command_update, command_mounts, command_events, command_spec,
-        command_features, command_plan, command_check, command_egress, command_gc;
+        command_features, command_plan, command_check, command_egress, command_sandbox, command_gc;
 
 const struct command *const commands[] = {
         &command_create,
@@ -30,6 +30,7 @@ const struct command *const commands[] = {
         &command_plan,
         &command_check,
         &command_egress,
+        &command_sandbox,
         &command_gc,
 };
 const unsigned n_commands = ELEMENTSOF(commands);

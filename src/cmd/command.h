@@ -30,6 +30,7 @@ struct command {
         uint8_t n_options;
         uint8_t failure_status;   /* when the runtime itself fails: 1, but 255 for exec, whose 1 could be the program's */
         uint8_t order;            /* enum option_order */
+        bool as_a_shell;          /* 127 when the program is not there, 126 when it cannot be executed */
 };
 
 /* In the order that help lists them. */

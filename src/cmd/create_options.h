@@ -11,6 +11,7 @@ struct create_options {
         unsigned preserve_fds;
         bool detach, keep;
         struct supervise_options supervise; /* of run */
+        void (*planned)(const struct plan_plan *plan); /* NULL, or what is to be told before anything is made */
 };
 
 #define CREATE_OPTION_ROWS                                                                                                                         \

@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "base/str.h"
 #include "life/gc.h"
+#include "life/private_bundle.h"
 #include "life/state.h"
 
 enum {
@@ -32,26 +33,35 @@ struct sweep {
         struct error first;
 };
 
-/* One that cannot be released does not keep the others. */
-static bool is_settled(struct sweep *sweep, const char *id) {
+/* One that cannot be released does not keep the others. A container that was released was the last that its private bundle waited for. */
+static bool is_settled(struct sweep *sweep, const char *entry) {
+        const char *bundle = private_bundle_id(entry), *id = bundle ?: entry, *what = bundle ? "the bundle of " : "";
         enum gc_verdict verdict;
         struct error err;
 
-        if (gc_container(sweep->invocation->arena, sweep->invocation->root, id, sweep->dry_run, &verdict, &err) < 0) {
-                log_message(LOG_LEVEL_WARNING, "%s: %s", id, err.text);
+        if ((bundle ? gc_private_bundle : gc_container)(
+                    sweep->invocation->arena, sweep->invocation->root, id, sweep->dry_run, &verdict, &err) < 0) {
+                log_message(LOG_LEVEL_WARNING, "%s%s: %s", what, id, err.text);
                 if (sweep->failed++ == 0)
                         sweep->first = err;
                 return true;
         }
         if (gc_dead(verdict))
-                printf("%s: %s\n", id, gc_reason(verdict));
+                printf("%s%s: %s\n", what, id, gc_reason(verdict));
         else
-                log_debug("%s: %s", id, gc_reason(verdict));
+                log_debug("%s%s: %s", what, id, gc_reason(verdict));
         return verdict != GC_BUSY;
 }
 
-static int is_id(const struct dirent *entry) {
-        return state_id_valid(entry->d_name);
+static int is_ours(const struct dirent *entry) {
+        return state_id_valid(entry->d_name) || private_bundle_id(entry->d_name);
+}
+
+/* Containers before private bundles, which wait for them; by name. */
+static int in_turn(const struct dirent **a, const struct dirent **b) {
+        bool first = private_bundle_id((*a)->d_name), second = private_bundle_id((*b)->d_name);
+
+        return first != second ? first - second : strcmp((*a)->d_name, (*b)->d_name);
 }
 
 /* Those that are busy are looked at again, all of them together for no longer than PATIENCE_MS. */
@@ -82,7 +92,7 @@ static int run(struct invocation *invocation, int argc, char **argv, int *ret_st
         if ((r = command_parse(invocation, &command_gc, argc, argv, &o, 0, 0, &operands, NULL, err)) < 0)
                 return r;
         sweep.dry_run = o.dry_run;
-        n = scandir(invocation->root, &entries, is_id, alphasort);
+        n = scandir(invocation->root, &entries, is_ours, in_turn);
         if (n < 0 && errno != ENOENT)
                 return fail_errno(err, CODE_INTERNAL, errno, invocation->root, "cannot read the state directory");
         if (n > 0)

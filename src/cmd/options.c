@@ -124,6 +124,6 @@ void options_help(const struct option_row *rows, size_t n) {
                 if (rows[i].letter)
                         snprintf(letter, sizeof letter, "-%c, ", rows[i].letter);
                 width = printf("  %s--%s%s", letter, rows[i].name, takes_value(&rows[i]) && rows[i].kind != OPTION_OPTIONAL ? " VALUE" : "");
-                printf("%*s%s\n", width < 34 ? 34 - width : 1, "", rows[i].help);
+                printf("%*s%s\n", width < 36 ? 36 - width : 1, "", rows[i].help);
         }
 }

@@ -1,4 +1,4 @@
-#include "cmd/create_options.h"
+#include "cmd/run_container.h"
 
 #include "base/fd.h"
 #include "base/str.h"
@@ -47,8 +47,8 @@ static int stay(struct invocation *invocation, const struct create_options *o, s
         return end_ours(invocation->arena, &launched->container, err);
 }
 
-static int run_container(struct invocation *invocation, const struct create_options *o, const char *id, struct supervisor *supervisor,
-        int *ret_status, struct error *err) {
+int run_container(struct invocation *invocation, const struct create_options *o, const char *id, struct supervisor *supervisor, int *ret_status,
+        struct error *err) {
         _cleanup_launched_ struct launched launched = LAUNCHED_NOTHING;
         struct launch_request request;
         struct plan_plan *plan;
@@ -56,11 +56,16 @@ static int run_container(struct invocation *invocation, const struct create_opti
 
         if ((r = create_plan(invocation, o, id, o->detach, &plan, err)) < 0)
                 return r;
+        if (o->planned)
+                o->planned(plan);
+        if (plan->sandbox)
+                supervisor->ending.limits = plan->sandbox->limits;
         request = create_request(invocation, o, plan);
         if (!o->detach &&
                 (r = supervise_begin(supervisor, invocation->arena, plan->process->terminal, 3 + (int)request.preserve_fds, err)) < 0)
                 return r;
         request.detach = o->detach;
+        request.dies_with_us = plan->sandbox && !o->detach;
         request.interruption = &supervisor->foreground.interruption;
         request.guard = &supervisor->guard;
         request.output = supervisor->output;

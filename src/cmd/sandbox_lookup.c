@@ -40,6 +40,7 @@ static int find_workspace(struct arena *arena, const struct sandbox_options *o, 
                         "hard limits on disk use need a directory that an administrator has given a project quota");
         if (!named) {
                 found->workspace = fresh;
+                found->fresh = true;
                 return 0;
         }
         if (!realpath(named, path) || stat(path, ret) < 0)

@@ -59,7 +59,7 @@ static void fill_environment(
                 arena_printf(arena, "PATH=%s", path),
                 "HOME=/tmp",
                 "TMPDIR=/tmp",
-                "USER=sandbox",
+                "USER=sage",
                 "LANG=C.UTF-8",
                 arena_printf(arena, "TERM=%s", found->terminal && found->term ? found->term : "dumb"),
         };
@@ -123,7 +123,7 @@ static int check_policy(struct arena *arena, const struct sandbox_found *found, 
         return found->policy ? judge(arena, said, &sources, &config, &asked, err) : 0;
 }
 
-/* Virtual environments and build caches hold absolute paths, so the workspace is best where it is outside. Some places are the sandbox's own:
+/* Virtual environments and build caches hold absolute paths, so the workspace is best where it is outside; nobody knows a fresh one yet. Some places are the sandbox's own:
  * then it is where it is when nobody says. */
 static int place_workspace(struct arena *arena, const struct sandbox_found *found, struct sage_request *request, struct oci_config *config,
         struct sage_asked *ret, struct error *err) {
@@ -131,7 +131,7 @@ static int place_workspace(struct arena *arena, const struct sandbox_found *foun
         bool said = request->filesystem->workspace_root || (above && above->filesystem && above->filesystem->workspace_root);
         struct error ignored;
 
-        if (!said) {
+        if (!said && !found->fresh) {
                 request->filesystem->workspace_root = found->workspace;
                 if (judge(arena, request, &found->sources, config, ret, &ignored) == 0)
                         return 0;

@@ -78,6 +78,7 @@ struct sandbox_options {
 /* What the options stand for on this host. Whoever calls has looked. */
 struct sandbox_found {
         const char *workspace;                 /* absolute, no symlink on the way */
+        bool fresh;                            /* it is made for the sandbox */
         uint64_t workspace_dev, workspace_ino; /* 0: not known */
         uint32_t uid, gid;
         struct text_list env;              /* NAME=VALUE: what --env and --env-file come to */

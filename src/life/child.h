@@ -35,6 +35,7 @@ struct child {
         bool exposed;                           /* others are in its pid namespace, and no user namespace is between */
         bool unmapped;                          /* the parent writes its id maps first */
         bool new_network;
+        bool dies_with_us;                      /* of a sandbox: process 1 ends when the runtime does, and all else with it */
         bool notifies;                          /* the program gets a notify socket */
         int notify;                             /* that */
         int gate;                               /* listening socket that `start` connects to; -1: go on at once */

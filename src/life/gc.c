@@ -3,6 +3,7 @@
 #include <errno.h>
 
 #include "life/end.h"
+#include "life/private_bundle.h"
 #include "life/salvage.h"
 #include "life/state.h"
 
@@ -13,6 +14,7 @@ static const char *const reasons[] = {
         [GC_UNMADE] = "its create was cut short",
         [GC_REBOOTED] = "it is from before the host was started",
         [GC_ENDED] = "its process has ended",
+        [GC_ORPHANED] = "its runtime was killed",
 };
 
 const char *gc_reason(enum gc_verdict verdict) {
@@ -63,4 +65,24 @@ int gc_container(struct arena *arena, const char *root, const char *id, bool loo
         if (container.status.schema == 0 && (r = check_unwritten(arena, &container, err)) < 0)
                 return r;
         return end(arena, &container, err);
+}
+
+int gc_private_bundle(struct arena *arena, const char *root, const char *id, bool look, enum gc_verdict *ret, struct error *err) {
+        _cleanup_private_bundle_ struct private_bundle bundle = PRIVATE_BUNDLE_NONE;
+        _cleanup_container_ struct container container = CONTAINER_CLOSED;
+        struct error none;
+        int r = private_bundle_open_left(arena, root, id, &bundle, err);
+
+        if (r < 0 && (err->code == CODE_BUSY || err->code == CODE_NOT_FOUND)) {
+                *ret = err->code == CODE_BUSY ? GC_BUSY : GC_GONE;
+                return 0;
+        }
+        if (r < 0)
+                return r;
+        if (container_open_unread(root, id, CONTAINER_UNLOCKED, &container, &none) == 0 || none.code != CODE_NOT_FOUND) {
+                *ret = GC_LIVES;
+                return 0;
+        }
+        *ret = GC_ORPHANED;
+        return look ? 0 : private_bundle_remove(&bundle, err);
 }

@@ -22,6 +22,7 @@ struct launch_request {
         struct activation activation;
         bool wait_for_start;        /* create: the payload waits for `start` */
         struct interruption *interruption; /* NULL: signals end us at once */
+        bool dies_with_us;          /* of a sandbox: it ends when this process does, whatever ends that */
         bool detach;                /* run: with a service manager to notify, until the payload says that it is ready */
         struct guard *guard;        /* told of the container's process before its program runs; NULL: none */
         const struct output_relay *output; /* the program's standard output and error; NULL: ours */

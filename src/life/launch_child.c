@@ -119,6 +119,7 @@ int launch_prepare_child(struct launch *l, struct error *err) {
         int r;
 
         child->plan = plan;
+        child->dies_with_us = l->request->dies_with_us;
         child->output = l->request->output;
         child->host[0] = l->result.container.root;
         child->host[1] = l->result.container.dir;

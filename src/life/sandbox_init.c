@@ -1,5 +1,9 @@
 #include "life/sandbox_init.h"
 
+#include <errno.h>
+#include <signal.h>
+#include <sys/prctl.h>
+
 #include "apply/credentials.h"
 #include "base/str.h"
 #include "life/init.h"
@@ -21,6 +25,14 @@ static int drop(const struct plan_plan *plan, struct error *err) {
         return credentials_set(&identity, err);
 }
 
+/* After the last change of ids, which would take it back (PR_SET_PDEATHSIG(2const)). Of a runtime that is gone already, the next report
+ * fails. */
+static int die_with_runtime(const struct child *child, struct error *err) {
+        if (!child->dies_with_us || prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) == 0)
+                return 0;
+        return fail_errno(err, CODE_LAUNCH_FAILED, errno, "", "cannot tie the sandbox to its runtime");
+}
+
 int sandbox_init(struct child *child, struct error *err) {
         const struct plan_plan *plan = child->plan;
         int signals, r;
@@ -29,7 +41,7 @@ int sandbox_init(struct child *child, struct error *err) {
         if ((r = sync_report(child->sync.child, REPORT_READY, -1)) < 0)
                 return fail_errno(err, CODE_LAUNCH_FAILED, -r, "", "cannot report to the runtime");
         main = sync_await(child->sync.child, TOKEN_GO);
-        if ((r = drop(plan, err)) < 0)
+        if ((r = drop(plan, err)) < 0 || (r = die_with_runtime(child, err)) < 0)
                 return r;
         if (!plan->process->args && child->gate >= 0) {
                 child_heed_signals();

@@ -81,7 +81,7 @@ static int check_root(int fd, const char *root, struct error *err) {
         return 0;
 }
 
-static int open_root(const char *root, bool make, int *ret, struct error *err) {
+int state_open_root(const char *root, bool make, int *ret, struct error *err) {
         int fd = open(root, O_PATH | O_DIRECTORY | O_CLOEXEC), r;
 
         if (fd < 0 && errno == ENOENT && make) {
@@ -163,7 +163,7 @@ int container_create(const char *root, const char *id, struct container *ret, st
         _cleanup_container_ struct container c = { .root = -1, .dir = -1, .id = id };
         int r;
 
-        if ((r = state_check_id(id, err)) < 0 || (r = open_root(root, true, &c.root, err)) < 0)
+        if ((r = state_check_id(id, err)) < 0 || (r = state_open_root(root, true, &c.root, err)) < 0)
                 return r;
         /* Before it is locked, it looks like what a create that was killed has left: `gc` and `delete --force` may take it for that. */
         for (int tries = 0; (r = make_dir(&c, err)) < 0 && err->code == CODE_NOT_FOUND && tries < 100; tries++)

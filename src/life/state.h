@@ -32,6 +32,9 @@ bool state_id_valid(const char *id);
 /* The same as an error, CODE_USAGE, that says what an id looks like. */
 int state_check_id(const char *id, struct error *err);
 
+/* Opens the state directory ROOT, which must be nobody else's to write to; MAKE: makes it, 0700, where it is not there. */
+int state_open_root(const char *root, bool make, int *ret, struct error *err);
+
 /* Makes ROOT/ID (and ROOT, 0700) and locks it. CODE_EXISTS when there is one already; then nothing was changed. CODE_NOT_FOUND when
  * somebody deleted it before it was locked, again and again. */
 int container_create(const char *root, const char *id, struct container *ret, struct error *err);

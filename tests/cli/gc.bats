@@ -165,3 +165,48 @@ rebooted() {
         [ "$(<"$BATS_TEST_TMPDIR/gc")" = '' ]
         wait_until test -z "$(ls "$ROOT")"
 }
+
+# bundle_of ID WORKSPACE: the private bundle of a sandbox, as its runtime leaves it when it is killed.
+bundle_of() {
+        mkdir -p -m 0700 "$ROOT/.sandbox-$1/rootfs"
+        echo '{}' >"$ROOT/.sandbox-$1/config.json"
+        ln -s "$2" "$ROOT/.sandbox-$1/workspace"
+}
+
+@test "the private bundle of a sandbox and its workspace go with its runtime, and what it claims besides stays" {
+        local workspace=/var/tmp/sage-sandbox-cli-test
+        mkdir -p "$workspace/a/b" /var/tmp/sage-cli-kept
+        : >"$workspace/a/b/f"
+        ln -s /var/tmp/sage-cli-kept "$workspace/link"
+        bundle_of box "$workspace"
+        leaves_nothing runtime gc --dry-run
+        printed 'the bundle of box: its runtime was killed'
+        detached runtime gc
+        printed 'the bundle of box: its runtime was killed'
+        [ ! -e "$workspace" ]
+        [ ! -e "$ROOT/.sandbox-box" ]
+        bundle_of box /var/tmp/sage-cli-kept
+        detached runtime gc
+        failed 1 'the bundle of box: ' 'no workspace that a sandbox would have made'
+        [ -d /var/tmp/sage-cli-kept ]
+        rmdir /var/tmp/sage-cli-kept
+        rm -r "$ROOT/.sandbox-box"
+}
+
+@test "a private bundle whose runtime or container lives stays" {
+        local lock
+        bundle_of box /var/tmp/sage-sandbox-nothing
+        exec {lock}<"$ROOT/.sandbox-box"
+        flock "$lock"
+        detached runtime gc
+        printed ''
+        exec {lock}<&-
+        bundle sleep 100
+        create box
+        detached runtime gc
+        printed ''
+        runtime kill box KILL
+        wait_until has_status box stopped
+        detached runtime gc
+        printed $'box: its process has ended\nthe bundle of box: its runtime was killed'
+}

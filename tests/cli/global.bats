@@ -49,7 +49,7 @@ one_line() {
 
 @test "help speaks of options only where there are any, and what they do stands in one column" {
         local command
-        for command in create run exec update kill delete list events spec plan check egress gc ''; do
+        for command in create run exec update kill delete list events spec plan check egress sandbox gc ''; do
                 # shellcheck disable=SC2086
                 "$SAGE_RUNTIME" $command --help | awk -v columns=0 'match($0, /^  (-., |    )--[a-z0-9-]+( VALUE)? +/) { seen[RLENGTH] = 1 }
                         END { for (n in seen) columns++; exit columns != 1 }' || { echo "columns of $command --help"; return 1; }

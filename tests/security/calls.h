@@ -34,7 +34,7 @@ static bool helper;               /* HELPER in the environment: only the first o
 
 /* What a command needs to be there before, and itself. NULL: ends the list. */
 static const struct command {
-        const char *name, *before[6], *words[6];
+        const char *name, *before[6], *words[10];
         int generation; /* 0: the runtime is meant, 1: its child, 2: what that makes */
 } commands[] = {
         { "create", { NULL }, { "create", "--bundle", "", ID, NULL } },
@@ -43,6 +43,7 @@ static const struct command {
         { "exec", { "run", "--detach", "--bundle", "", ID, NULL }, { "exec", ID, "true", NULL } },
         { "kill", { "run", "--detach", "--bundle", "", ID, NULL }, { "kill", ID, "KILL", NULL } },
         { "delete", { "create", "--bundle", "", ID, NULL }, { "delete", "--force", ID, NULL } },
+        { "sandbox", { NULL }, { "sandbox", "--uid", "1001", "--gid", "1001", "--id", ID, "--quiet", "true", NULL } },
         { "the child of create", { NULL }, { "create", "--bundle", "", ID, NULL }, 1 },
         { "the child of run", { NULL }, { "run", "--detach", "--bundle", "", ID, NULL }, 1 },
         { "the child of exec", { "run", "--detach", "--bundle", "", ID, NULL }, { "exec", "--detach", ID, "true", NULL }, 1 },
@@ -58,7 +59,7 @@ static void not_here(const char *why) {
 
 /* In a new process: becomes the runtime, "" in WORDS standing for the bundle. */
 __attribute__((noreturn)) static void become(const char *const *words, bool traced) {
-        const char *argv[10] = { runtime, "--root", root };
+        const char *argv[14] = { runtime, "--root", root };
         int null = open("/dev/null", O_RDWR | O_CLOEXEC);
 
         for (int n = 3; *words; words++)
@@ -267,8 +268,10 @@ static pid_t start_generation(const struct command *command, pid_t *ret_runtime)
         return command->generation > 1 && pid > 0 ? child_of(pid, 0, true) : pid;
 }
 
-/* All commands, but what an usher makes; with USHERS, which is among create, run and exec, only those, and what their ushers make. */
+/* With SANDBOX in the environment only that; otherwise all commands but it and what an usher makes; with USHERS, which is among create, run and exec, only those, and what their ushers make. */
 static bool is_wanted(const struct command *command, char *const *ushers) {
+        if (getenv("SANDBOX") || strcmp(command->name, "sandbox") == 0)
+                return getenv("SANDBOX") && strcmp(command->name, "sandbox") == 0;
         if (helper && command->generation != 1)
                 return false;
         if (!*ushers)

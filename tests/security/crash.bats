@@ -21,6 +21,15 @@ everything() {
         GC=1 at_every_call kill
 }
 
+# In a /var/tmp of its own, which is looked at.
+# bats test_tags=bare
+@test "a sandbox that is killed anywhere leaves no bundle and no workspace that gc does not take" {
+        bundle sleep 100
+        mount -t tmpfs tmpfs /var/tmp
+        SANDBOX=1 GC=1 at_every_call kill || { umount /var/tmp; return 1; }
+        umount /var/tmp
+}
+
 # bats test_tags=bare
 @test "the same with hooks of every kind and a user namespace" {
         bundle sleep 100

@@ -54,6 +54,18 @@ static void collect(const char *command, int n, bool killed) {
                 complain(command, n, status < 0 ? "gc hangs" : "gc fails", "");
 }
 
+/* What a sandbox makes beside its state. */
+static bool has_workspace(void) {
+        DIR *dir = opendir("/var/tmp");
+        bool has = false;
+
+        for (struct dirent *entry; dir && (entry = readdir(dir));)
+                has |= strncmp(entry->d_name, "sage-sandbox-", 13) == 0;
+        if (dir)
+                closedir(dir);
+        return has;
+}
+
 static void delete(const char *command, int n) {
         static const char *const delete[] = { "delete", "--force", ID, NULL };
         int status = run(delete);
@@ -74,6 +86,8 @@ static void check(const char *command, int n, bool killed, int mounts_before) {
                 delete(command, n);
         if (!is_empty(root))
                 complain(command, n, "state is left in ", root);
+        if (has_workspace())
+                complain(command, n, "a workspace is left", "");
         if (access("/sys/fs/cgroup/" ID, F_OK) == 0)
                 complain(command, n, "the cgroup is left", "");
         if (mounts() != mounts_before)

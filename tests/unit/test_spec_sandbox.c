@@ -96,7 +96,7 @@ static void a_command_is_the_process_and_its_environment_is_ours(void **state) {
                 "PATH=/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin",
                 "HOME=/tmp",
                 "TMPDIR=/tmp",
-                "USER=sandbox",
+                "USER=sage",
                 "LANG=C.UTF-8",
                 "TERM=dumb",
         };
