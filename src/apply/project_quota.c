@@ -9,7 +9,7 @@
 #include "facts/quota.h"
 #include "plan/disk.h"
 
-/* A write of 1 MiB is a large one for a program, and 1/16 of the limit where that is less. */
+/* 1 MiB is a large write for a program, and 1/8 of the limit where that is less. */
 #define LARGE_WRITE (UINT64_C(1) << 20)
 
 int project_quota_check(struct arena *arena, int mount, const char *mount_path, int tree, const char *tree_path, uint64_t bytes,
@@ -47,7 +47,7 @@ int project_quota_usage(int fd, uint32_t project, struct sage_disk *ret) {
 }
 
 bool project_quota_full(const struct sage_disk *disk) {
-        uint64_t little = disk->limit_bytes / 16 < LARGE_WRITE ? disk->limit_bytes / 16 : LARGE_WRITE;
+        uint64_t little = disk->limit_bytes / 8 < LARGE_WRITE ? disk->limit_bytes / 8 : LARGE_WRITE;
 
         return (disk->limit_bytes && disk->used_bytes + little > disk->limit_bytes) ||
                 (disk->limit_inodes && disk->used_inodes >= disk->limit_inodes);

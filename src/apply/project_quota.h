@@ -19,6 +19,6 @@ int project_quota_check(struct arena *arena, int mount, const char *mount_path, 
  * CAP_SYS_ADMIN on the host. 0 or a negative errno. */
 int project_quota_usage(int fd, uint32_t project, struct sage_disk *ret);
 
-/* Is so little left that a write or a new file may have failed for it? XFS gives no more than is left in the end, and keeps some for what
- * it has not written yet, so that a project never quite reaches its limit. */
+/* Is so little left that a write or a new file may have failed for it? The kernel tells a program that there is no room, and nobody else, and
+ * XFS lets a write fail as a whole when there is not room for all of it. A limit that is absent, or not known, is never met. Pure. */
 bool project_quota_full(const struct sage_disk *disk);

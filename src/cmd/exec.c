@@ -97,6 +97,7 @@ static int begin(struct invocation *invocation, const struct exec_options *o, co
         if (e->own.container >= 0)
                 supervise_note_before(s, e->own.container);
         request->own = e->own.fd >= 0 ? &e->own : NULL;
+        supervise_note_sandbox(s, container, request->plan);
         return 0;
 }
 

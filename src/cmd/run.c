@@ -74,6 +74,7 @@ int run_container(struct invocation *invocation, const struct create_options *o,
                 return r;
         }
         create_warn(plan);
+        supervise_note_sandbox(supervisor, &launched.container, plan);
         *ret_status = 0;
         return o->detach ? 0 : stay(invocation, o, supervisor, &launched, plan->sandbox, ret_status, err);
 }

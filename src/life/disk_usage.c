@@ -8,11 +8,8 @@
 #include "apply/project_quota.h"
 #include "base/fd.h"
 
-int disk_usage(const struct container *container, struct sage_disk *ret) {
-        const struct status_disk_claim *disk = container->status.disk;
-        _cleanup_close_ int mount = disk ? open(disk->mount, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+int disk_usage(const struct status_disk_claim *disk, struct sage_disk *ret) {
+        _cleanup_close_ int mount = open(disk->mount, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
-        if (!disk)
-                return -ENODATA;
         return mount < 0 ? -errno : project_quota_usage(mount, disk->project, ret);
 }

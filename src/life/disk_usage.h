@@ -1,9 +1,8 @@
 /* What a sandbox keeps on disk, of what it may. */
 #pragma once
 
-#include "life/state.h"
 #include "spec/result.h"
+#include "spec/status.h"
 
-/* What the project of CONTAINER's workspace holds now, beside its limits. -ENODATA: it has no hard limit on disk use. 0 or a negative
- * errno; RET is untouched on failure. */
-int disk_usage(const struct container *container, struct sage_disk *ret);
+/* What the project that DISK names holds now, beside its limits. 0 or a negative errno; RET is untouched on failure. */
+int disk_usage(const struct status_disk_claim *disk, struct sage_disk *ret);

@@ -2,6 +2,8 @@
 
 #include <signal.h>
 
+#include "apply/project_quota.h"
+
 /* What is used since BEFORE in the cgroups around. */
 static uint64_t since(const struct ending *e, enum cgroup_use use) {
         if (!cgroup_usage_has(&e->after, use) || !cgroup_usage_has(&e->before, use) || e->after.of[use] < e->before.of[use])
@@ -26,17 +28,6 @@ static bool was_out_of_processes(const struct ending *e) {
         return (cgroup_usage_has(&e->own, USE_PIDS_REFUSED) && e->own.of[USE_PIDS_REFUSED] > 0) || since(e, USE_PIDS_REFUSED) > 0;
 }
 
-/* The kernel tells a program that there is no room, and nobody else: a quota that is full when a command fails is taken for the reason. */
-static bool is_full(const struct sage_disk *disk) {
-        const uint64_t block = 4096;
-
-        if (!disk)
-                return false;
-        if (disk->has & SAGE_DISK_HAS_USED_BYTES && disk->has & SAGE_DISK_HAS_LIMIT_BYTES && disk->used_bytes + block >= disk->limit_bytes)
-                return true;
-        return disk->has & SAGE_DISK_HAS_USED_INODES && disk->has & SAGE_DISK_HAS_LIMIT_INODES && disk->used_inodes >= disk->limit_inodes;
-}
-
 /* What put an end to it comes first, then what may have made it fail, then what is known of its output. A limit that was met by a command which
  * succeeded all the same has not decided its outcome. */
 static enum sage_outcome classify(const struct ending *e, const struct error *err) {
@@ -54,7 +45,7 @@ static enum sage_outcome classify(const struct ending *e, const struct error *er
                 return SAGE_OUTCOME_OOM_KILLED;
         if (failed && was_out_of_processes(e))
                 return SAGE_OUTCOME_PIDS_LIMITED;
-        if (failed && is_full(e->disk))
+        if (failed && e->disk && project_quota_full(e->disk))
                 return SAGE_OUTCOME_QUOTA_EXCEEDED;
         if (e->output && e->output->over)
                 return SAGE_OUTCOME_OUTPUT_LIMIT;

@@ -16,6 +16,7 @@
 #include "base/log.h"
 #include "base/time.h"
 #include "libocispec/spec.h"
+#include "life/disk_usage.h"
 
 enum {
         DYING_MS = 2000,    /* how long killed processes may take to die (uninterruptible sleep) before we say so */
@@ -63,6 +64,13 @@ int supervise_begin_asked(struct supervisor *s, struct arena *arena, bool termin
 void supervise_note_before(struct supervisor *s, int around) {
         if (around >= 0)
                 cgroup_usage_read(around, &s->ending.before);
+}
+
+void supervise_note_sandbox(struct supervisor *s, const struct container *container, const struct plan_plan *plan) {
+        if (!plan->sandbox)
+                return;
+        s->ending.limits = plan->sandbox->limits;
+        s->disk = container->status.disk;
 }
 
 /* ---- while it runs ---- */
@@ -188,6 +196,8 @@ static void note_usage(struct supervisor *s, const struct supervised *command) {
                 cgroup_usage_read(command->cgroup, &s->ending.own);
         if (command->around >= 0)
                 cgroup_usage_read(command->around, &s->ending.after);
+        if (s->disk && disk_usage(s->disk, &s->used) == 0)
+                s->ending.disk = &s->used;
 }
 
 static int reap(struct supervisor *s, const struct supervised *command, struct error *err) {

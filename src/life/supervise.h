@@ -14,6 +14,7 @@
 #include "base/arena.h"
 #include "life/guard.h"
 #include "life/outcome.h"
+#include "life/state.h"
 #include "life/wait.h"
 
 struct supervision {
@@ -32,6 +33,8 @@ struct supervisor {
         struct output_budget shown;  /* of a terminal, which has no relay but its own */
         uint64_t began_us;
         struct ending ending;
+        const struct status_disk_claim *disk; /* where to ask what the sandbox keeps on disk; NULL: nowhere */
+        struct sage_disk used;
 };
 #define SUPERVISOR_NOT \
         { .asked = { .record = -1 }, .foreground = FOREGROUND_NOT, .guard = GUARD_NONE }
@@ -59,6 +62,10 @@ static inline int supervise_begin(struct supervisor *s, struct arena *arena, boo
 
 /* What the cgroup AROUND counts before the command; -1: none. */
 void supervise_note_before(struct supervisor *s, int around);
+
+/* What the record tells of the sandbox CONTAINER; nothing where PLAN is none. What both point to stays until
+ * supervise_finish(). */
+void supervise_note_sandbox(struct supervisor *s, const struct container *container, const struct plan_plan *plan);
 
 /* To the end of COMMAND, which is a child of ours. ret_status: as outcome_status(). CODE_LOST when a process of it does not die. */
 static inline int supervise_wait(struct supervisor *s, const struct supervised *command, int *ret_status, struct error *err) {

@@ -42,6 +42,23 @@ def test_workspace_tmp_and_shm_together_hold_no_more_than_the_limit(vm):
     box.run().must_print("full\n")
 
 
+def test_a_record_tells_what_is_kept_on_disk_and_that_it_was_too_much(vm):
+    box = sandbox.Sandbox(vm, ["/bin/sleep", "1000"])
+    box.create().must_succeed()
+    box.start().must_succeed()
+    record = f"{vm.temporary_directory()}/record"
+    box.runtime("exec", "--result", record, box.id, "/bin/sh", "-c", "echo x >/tmp/x").must_succeed()
+    with open(record) as file:
+        told = json.load(file)
+    assert told["outcome"] == "exited" and told["limits"]["disk"] == "hard", told
+    assert told["disk"]["limit_bytes"] == 8 * MIB and told["disk"]["limit_inodes"] == 2048, told
+    assert 0 < told["disk"]["used_bytes"] < MIB and 1 < told["disk"]["used_inodes"] < 20, told
+    box.runtime("exec", "--result", record, box.id, "/bin/dd", "if=/dev/zero", "of=/dev/shm/x", "bs=1M", "count=9").must_fail()
+    with open(record) as file:
+        told = json.load(file)
+    assert told["outcome"] == "quota_exceeded" and told["disk"]["used_bytes"] <= 8 * MIB, told
+
+
 def test_files_are_limited_as_bytes_are(vm):
     script = """
 made = 0
