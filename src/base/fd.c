@@ -12,9 +12,9 @@ static int by_number(const void *a, const void *b) {
 int fd_keep_only(unsigned from, int *keep, size_t n) {
         qsort(keep, n, sizeof *keep, by_number);
         for (size_t i = 0; i < n; i++) {
-                unsigned kept = keep[i] < 0 ? 0 : (unsigned)keep[i];
+                unsigned kept = (unsigned)keep[i];
 
-                if (kept < from)
+                if (keep[i] < 0 || kept < from)
                         continue;
                 if (kept > from && syscall(SYS_close_range, from, kept - 1, 0) < 0)
                         return -errno;

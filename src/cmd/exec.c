@@ -135,7 +135,7 @@ static int join_container(
         request.plan = &plan;
         request.process = process;
         request.filter = plan.filter ? &filter : NULL;
-        request.dies_with_us = plan.sandbox && !o->detach;
+        request.detached = o->detach;
         request.unlocked = status == OCI_STATUS_PAUSED;
         request.interruption = &e->supervisor.foreground.interruption;
         request.guard = &e->supervisor.guard;
@@ -159,8 +159,11 @@ static int stay(struct invocation *invocation, const char *id, struct execution 
                 .by_init = joined->sandboxed,
         };
         struct error second;
-        int r = supervise_wait(&e->supervisor, &command, ret_status, err);
-        int end = join_end(invocation->arena, invocation->root, id, joined, r < 0 ? &second : err);
+        int r, end;
+
+        e->supervisor.foreground.ended = take_fd(&joined->ended);
+        r = supervise_wait(&e->supervisor, &command, ret_status, err);
+        end = join_end(invocation->arena, invocation->root, id, joined, r < 0 ? &second : err);
 
         return r < 0 ? r : end;
 }

@@ -35,6 +35,7 @@ static int stay(struct invocation *invocation, const struct create_options *o, s
         command.cgroup = claim && claim->ours ? cgroup : -1;
         command.around = claim && claim->ours ? -1 : cgroup;
         command.by_init = sandboxed;
+        supervisor->foreground.ended = take_fd(&launched->ended);
         r = supervise_wait(supervisor, &command, ret_status, err);
         if (o->keep)
                 return r;

@@ -21,6 +21,7 @@ struct command {
         uint64_t namespaces; /* those of the sandbox that are left to join (CLONE_NEW*) */
         int sandbox;         /* pidfd of the sandbox's process 1; closed */
         int sync;            /* to the runtime */
+        int ended;           /* pipe that gets the program's status (wait(2)) when it has ended; -1: none */
         bool dies_with_us;   /* when the runtime ends, whatever ends it */
 };
 

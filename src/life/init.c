@@ -25,13 +25,15 @@ int init_collect_signals(int *ret_signals, struct error *err) {
 
 /* Takes what has ended. Orphans come to process 1 of their PID namespace (pid_namespaces(7)), and would stay zombies, which count for
  * pids.max. */
-static void reap(pid_t main) {
+static void reap(pid_t main, int ended) {
         pid_t pid;
         int status;
 
         while ((pid = waitpid(-1, &status, WNOHANG | __WALL)) > 0)
-                if (pid == main)
+                if (pid == main) {
+                        (void)!write(ended, &status, sizeof status);
                         _exit(WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status));
+                }
 }
 
 /* kill(2) and pidfd_send_signal(2) from a PID namespace that ours does not show: the kernel puts 0 in place of the sender, and lets nobody
@@ -61,17 +63,17 @@ static void hide_arguments(void) {
         (void)prctl(PR_SET_NAME, name, 0, 0, 0);
 }
 
-void init_serve(int signals, pid_t main) {
+void init_serve(int signals, pid_t main, int ended) {
         struct signalfd_siginfo info;
-        int kept[] = { signals };
+        int kept[] = { signals, ended };
 
         hide_arguments();
-        if (fd_keep_only(0, kept, 1) < 0)
+        if (fd_keep_only(0, kept, 2) < 0)
                 _exit(255);
         for (;;) {
                 ssize_t n;
 
-                reap(main); /* before the first signal, too: what ended while they were not collected yet sent none */
+                reap(main, ended); /* before the first signal, too: what ended while they were not collected yet sent none */
                 n = read(signals, &info, sizeof info);
                 if (n < 0 && errno != EINTR)
                         _exit(255);

@@ -47,6 +47,7 @@ struct join {
         bool usher;            /* the child is one (see join_main()) */
         bool command;          /* of a sandbox: the child opens the door for another (command_init.h) */
         struct leaf leaf;      /* of that command */
+        int ended[2];          /* pipe from its init, which says there that the program has ended */
         int init;              /* pidfd */
         int cgroup;            /* directory, or -1 */
 };
@@ -141,7 +142,7 @@ __attribute__((noreturn))
 static void become_sandboxed(struct join *j) {
         struct command command = {
                 .plan = j->request->plan, .payload = &j->payload, .first = j->request->first, .namespaces = j->left_to_join,
-                .sandbox = j->init, .sync = j->sync.child, .dies_with_us = j->request->dies_with_us,
+                .sandbox = j->init, .sync = j->sync.child, .ended = j->ended[1], .dies_with_us = !j->request->detached && !j->request->first,
         };
 
         if (command.first)
@@ -156,7 +157,7 @@ static void become_sandboxed(struct join *j) {
 __attribute__((noreturn))
 static void join_main(struct join *j) {
         const struct child *first = j->request->first;
-        int needed[] = { j->sync.child, j->init, first ? first->gate : -1, first ? first->hook_output.out : -1, first ? first->hook_output.err : -1 };
+        int needed[] = { j->sync.child, j->init, first ? first->gate : -1, first ? first->hook_output.out : -1, first ? first->hook_output.err : -1, j->ended[1] };
         const int ours[] = { j->sync.runtime, j->container->root, j->container->dir, j->cgroup };
         struct error err = { 0 };
         int taken = output_relay_take(j->request->output, &err), r;
@@ -371,11 +372,13 @@ static int prepare(struct join *j, struct arena *arena, struct error *err) {
                 return r;
         if (j->command)
                 j->cgroup = take_fd(&j->leaf.fd);
+        if (j->command && !request->detached && pipe2(j->ended, O_CLOEXEC) < 0)
+                return fail_errno(err, CODE_LAUNCH_FAILED, errno, "", "cannot make the pipe from the command's init");
         return j->usher || j->command ? sync_ask_pids(j->sync.runtime, err) : 0;
 }
 
 int join(struct arena *arena, struct container *container, int init, const struct join_request *request, struct joined *ret, struct error *err) {
-        struct join j = { .request = request, .container = container, .sync = SYNC_CLOSED, .init = init, .cgroup = -1, .leaf = LEAF_NONE };
+        struct join j = { .request = request, .container = container, .sync = SYNC_CLOSED, .init = init, .cgroup = -1, .leaf = LEAF_NONE, .ended = { -1, -1 } };
         struct dialogue dialogue = { .interruption = request->interruption, .console_socket = request->console_socket, .container = container, .arena = arena, .console = -1, .notify = -1,
                                      .filter = request->plan->filter };
         struct joined joined = JOINED_NOTHING;
@@ -390,6 +393,8 @@ int join(struct arena *arena, struct container *container, int init, const struc
         }
         joined.console = dialogue.console;
         joined.leaf = j.leaf.path;
+        joined.ended = take_fd(&j.ended[0]);
+        close_fd(&j.ended[1]);
         joined.sandboxed = j.command;
         sync_close(&j.sync);
         close_fd(&j.cgroup);
@@ -404,4 +409,5 @@ int join(struct arena *arena, struct container *container, int init, const struc
 void joined_close(struct joined *joined) {
         close_fd(&joined->pidfd);
         close_fd(&joined->console);
+        close_fd(&joined->ended);
 }

@@ -33,7 +33,7 @@ struct join_request {
         struct activation activation;
 
         /* Of a sandbox (plan->sandbox) alone. */
-        bool dies_with_us;                  /* the command ends when this process does */
+        bool detached;                      /* nobody of us waits for its end; otherwise the command ends when this process does, but for FIRST */
         struct child *first;                /* the bundle's own process: what else belongs to it, of a launch under way; NULL: an exec */
         int (*ready)(void *data, pid_t pid, struct error *err); /* called when all is in place, before the program runs; or NULL */
         void *ready_data;
@@ -45,8 +45,9 @@ struct joined {
         int console;
         bool sandboxed;
         const char *leaf; /* in a sandbox: the command's own cgroup, absolute; NULL: none */
+        int ended;        /* in a sandbox: for struct foreground; -1: none, or nobody of us waits for it */
 };
-#define JOINED_NOTHING { .pidfd = -1, .console = -1 }
+#define JOINED_NOTHING { .pidfd = -1, .console = -1, .ended = -1 }
 
 #define JOIN_END_MS 2000 /* how long join_end() waits */
 

@@ -230,6 +230,7 @@ int launch(struct arena *arena, const struct launch_request *request, struct lau
 void launched_close(struct launched *launched) {
         close_fd(&launched->pidfd);
         close_fd(&launched->console);
+        close_fd(&launched->ended);
         notify_close(&launched->notify);
         container_close(&launched->container);
 }

@@ -33,9 +33,10 @@ struct launched {
         pid_t pid;
         int pidfd;
         int console;                /* master of the terminal, or -1 */
+        int ended;                  /* of a sandbox's program, for struct foreground; or -1 */
         struct notify notify;       /* to be relayed while the runtime stays */
 };
-#define LAUNCHED_NOTHING { .container = CONTAINER_CLOSED, .pidfd = -1, .console = -1, .notify = NOTIFY_NONE }
+#define LAUNCHED_NOTHING { .container = CONTAINER_CLOSED, .pidfd = -1, .console = -1, .ended = -1, .notify = NOTIFY_NONE }
 
 /* On failure everything that was acquired has been released again (err->effect says if that failed). */
 int launch(struct arena *arena, const struct launch_request *request, struct launched *ret, struct error *err);

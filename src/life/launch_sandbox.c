@@ -59,9 +59,10 @@ int launch_begin_commands(struct launch *l, struct error *err) {
                 .filter = l->plan->filter ? &l->filter : NULL,
                 .console_socket = asked->console_socket,
                 .interruption = asked->interruption,
-                .output = asked->output,
                 .preserve_fds = asked->preserve_fds,
                 .activation = asked->activation,
+                .output = asked->output,
+                .detached = asked->wait_for_start || asked->detach,
                 .first = &l->child,
                 .ready = let_init_serve,
                 .ready_data = l,
@@ -78,6 +79,7 @@ int launch_begin_commands(struct launch *l, struct error *err) {
         log_debug("%s: the program %s", l->plan->id, asked->wait_for_start ? "waits for start" : "runs");
         l->hooked = l->plan->hooks && !asked->wait_for_start; /* it was there, whatever comes now */
         l->dialogue.console = take_fd(&main.console);
+        l->result.ended = take_fd(&main.ended);
         joined_close(&main);
         return 0;
 }

@@ -98,7 +98,7 @@ static void take_signals(struct supervisor *s, const struct supervised *command,
 
 /* One round of waiting and of what came. *RET_ENDED is set when the command's first process has. */
 static int step(struct supervisor *s, const struct supervised *command, struct terminal_relay *relay, bool *ret_ended, struct error *err) {
-        struct pollfd fds[3 + 3 + OUTPUT_POLLFDS] = {
+        struct pollfd fds[3 + 3 + OUTPUT_POLLFDS + 1] = {
                 { .fd = command->pidfd, .events = POLLIN },
                 { .fd = s->foreground.signals, .events = POLLIN },
                 { .fd = command->notify ? command->notify->inside : -1, .events = POLLIN },
@@ -110,7 +110,8 @@ static int step(struct supervisor *s, const struct supervised *command, struct t
                 output_relay_pollfds(s->output, fds + n);
                 n += OUTPUT_POLLFDS;
         }
-        if (poll(fds, n, -1) < 0 && errno != EINTR)
+        fds[n] = (struct pollfd){ .fd = s->foreground.ended, .events = POLLIN };
+        if (poll(fds, n + 1, -1) < 0 && errno != EINTR)
                 return fail_errno(err, CODE_INTERNAL, errno, "", "cannot wait for the command");
         if (fds[1].revents)
                 take_signals(s, command, relay);
@@ -120,7 +121,7 @@ static int step(struct supervisor *s, const struct supervised *command, struct t
                 return r;
         if (s->output)
                 output_relay_step(s->output, fds + n - OUTPUT_POLLFDS);
-        *ret_ended = fds[0].revents;
+        *ret_ended = fds[0].revents || fds[n].revents;
         return 0;
 }
 

@@ -23,6 +23,7 @@ int foreground_begin(struct foreground *ret, struct error *err) {
 }
 
 void foreground_end(struct foreground *foreground) {
+        close_fd(&foreground->ended);
         if (foreground->signals < 0)
                 return;
         close_fd(&foreground->signals);
@@ -48,12 +49,13 @@ static void pass_signals(struct foreground *foreground, int pidfd, struct termin
 
 static int wait_loop(struct foreground *foreground, int pidfd, struct terminal_relay *relay, struct notify *notify, struct error *err) {
         for (;;) {
-                struct pollfd fds[3 + 3] = {
+                struct pollfd fds[4 + 3] = {
                         { .fd = pidfd, .events = POLLIN },
                         { .fd = foreground->signals, .events = POLLIN },
                         { .fd = notify ? notify->inside : -1, .events = POLLIN },
+                        { .fd = foreground->ended, .events = POLLIN },
                 };
-                size_t n = 3 + (relay ? terminal_relay_pollfds(relay, fds + 3) : 0);
+                size_t n = 4 + (relay ? terminal_relay_pollfds(relay, fds + 4) : 0);
                 int r;
 
                 if (poll(fds, n, -1) < 0 && errno != EINTR)
@@ -62,9 +64,11 @@ static int wait_loop(struct foreground *foreground, int pidfd, struct terminal_r
                         pass_signals(foreground, pidfd, relay);
                 if (fds[2].revents)
                         (void)notify_step(notify);
-                if (relay && (r = terminal_relay_step(relay, fds + 3, err)) < 0)
+                if (relay && (r = terminal_relay_step(relay, fds + 4, err)) < 0)
                         return r;
-                if (fds[0].revents) {
+                if (fds[3].revents && (r = process_wait_end(pidfd, FOREGROUND_DYING_MS)) < 0)
+                        return fail_errno(err, CODE_LOST, -r, "", "the program has ended, and a process of it does not die; it may wait for a file system that does not answer");
+                if (fds[0].revents || fds[3].revents) {
                         if (notify)
                                 notify_finish(notify);
                         return 0;

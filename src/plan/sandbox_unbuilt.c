@@ -5,12 +5,6 @@ static bool strict(const struct plan_plan *plan) {
         return plan->sandbox;
 }
 
-static bool hard_limits(const struct plan_plan *plan) {
-        const struct sage_limits *limits = plan->sandbox ? plan->sandbox->limits : NULL;
-
-        return limits && limits->cpu == SAGE_LIMIT_STATE_HARD;
-}
-
 static bool sampled_limits(const struct plan_plan *plan) {
         const struct sage_limits *limits = plan->sandbox ? plan->sandbox->limits : NULL;
 
@@ -48,8 +42,6 @@ static const struct {
         bool (*asked)(const struct plan_plan *plan);
 } unbuilt[] = {
         { "the file system and identity of a strict sandbox", strict },
-        { "the init of a strict sandbox, and a pid namespace for each of its commands", strict },
-        { "hard limits on cpu, memory and processes", hard_limits },
         { "limits that a monitor samples", sampled_limits },
         { "the egress broker for the network of a sandbox", network_with_a_way_out },
         { "a process policy", process },
