@@ -15,6 +15,7 @@
 #include "plan/cgroup_resources.h"
 #include "plan/cgroup_update.h"
 #include "plan/rdt.h"
+#include "plan/sandbox_update.h"
 
 #define ROW(name, member, help) \
         { name, 0, OPTION_TEXT, offsetof(struct update_options, member), help }
@@ -126,7 +127,8 @@ static int update(struct invocation *invocation, const struct update_options *o,
 
         if ((r = container_load_plan(invocation->arena, container, &plan, err)) < 0 || (r = check_schemata(o, container, &plan, err)) < 0 ||
                 (resources->n_devices && (r = facts_need(&host, FACTS_IDENTITY, err)) < 0) ||
-                (r = cgroup_update_compile(invocation->arena, resources, &plan, host.facts.identity, &update, &kept, err)) < 0)
+                (r = cgroup_update_compile(invocation->arena, resources, &plan, host.facts.identity, &update, &kept, err)) < 0 ||
+                (plan.sage && (r = sandbox_update_check(invocation->arena, &plan, update, err)) < 0))
                 return r;
         limits = asks_for_something(container, update);
         if (!limits && !asks_for_schema(o))

@@ -34,6 +34,8 @@ int launch_claim_status(struct launch *l, struct error *err) {
                 .boot_id = arena_strdup(l->arena, boot_id),
                 .annotations = plan->annotations,
                 .n_annotations = plan->n_annotations,
+                .sage_fingerprint = plan->sage_fingerprint,
+                .limits = plan->sandbox ? plan->sandbox->limits : NULL,
         };
         if (!(plan->namespaces->create & CLONE_NEWPID))
                 s->has |= STATUS_STATUS_HAS_SHARED_PIDS, s->shared_pids = true;

@@ -351,6 +351,14 @@ int container_remove(struct container *container, struct error *err) {
         return 0;
 }
 
+static struct oci_sage *describe_sage(struct arena *arena, const struct status_status *s) {
+        struct oci_sage *sage = s->sage_fingerprint ? arena_new(arena, struct oci_sage) : NULL;
+
+        if (sage)
+                *sage = (struct oci_sage){ .fingerprint = s->sage_fingerprint, .limits = s->limits };
+        return sage;
+}
+
 struct oci_state container_describe(struct arena *arena, const struct container *container, enum oci_status status) {
         const struct status_status *s = &container->status;
         struct oci_state state = {
@@ -368,6 +376,7 @@ struct oci_state container_describe(struct arena *arena, const struct container 
         if (s->schema) {
                 state.created = arena_strdup(arena, time_rfc3339(s->created).text);
                 state.owner = arena_printf(arena, "%u", s->owner);
+                state.sage = describe_sage(arena, s);
         } else {
                 state.bundle = "/";
         }

@@ -9,15 +9,13 @@
 #define FIELD_ROOT "sage.sandbox.host.linux_cgroup_root"
 #define CPU_PERIOD 100000 /* microseconds; what the kernel has by default, and what Sage writes */
 
-enum { WRITES = 4 };
-
 static bool are_wanted(const struct plan_plan *plan) {
         return plan->sage->resources && (!plan->sandbox || plan->sandbox->limits->cpu == SAGE_LIMIT_STATE_HARD);
 }
 
-/* Returns how many. A kernel without swap has no memory.swap.max; one that has swap and does not count it is admission's affair
- * (cgroup.swap_unaccounted). */
-static size_t limits_of(struct arena *arena, const struct sage_resources *asked, struct plan_cgroup_write limits[WRITES]) {
+/* A kernel without swap has no memory.swap.max; one that has swap and does not count it is admission's affair (cgroup.swap_unaccounted). */
+size_t sandbox_cgroup_writes(
+        struct arena *arena, const struct sage_resources *asked, struct plan_cgroup_write limits[SANDBOX_CGROUP_WRITES]) {
         size_t n = 0;
 
         if (asked->has & SAGE_RESOURCES_HAS_CPU_PERCENT)
@@ -69,13 +67,13 @@ static void need_controller(struct arena *arena, struct plan_cgroup *cgroup, con
 }
 
 void sandbox_cgroup_limits(struct compilation *c, struct plan_cgroup *cgroup) {
-        struct plan_cgroup_write limits[WRITES], *writes;
+        struct plan_cgroup_write limits[SANDBOX_CGROUP_WRITES], *writes;
         const char **controllers;
         size_t n;
 
         if (!are_wanted(c->plan))
                 return;
-        n = limits_of(c->arena, c->plan->sage->resources, limits);
+        n = sandbox_cgroup_writes(c->arena, c->plan->sage->resources, limits);
         writes = arena_array(c->arena, struct plan_cgroup_write, cgroup->n_writes + n + 1);
         controllers = arena_array(c->arena, const char *, cgroup->n_controllers + n + 1);
         for (size_t i = 0; i < cgroup->n_writes; i++)

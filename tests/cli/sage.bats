@@ -190,3 +190,18 @@ ROWS
         detached runtime run --bundle "$BUNDLE" pause
         succeeded
 }
+
+@test "the state of a container has the fingerprint of what is asked for it, and no other has one" {
+        policies
+        annotations network.mode none
+        detached runtime plan --request --bundle "$BUNDLE"
+        local fingerprint
+        fingerprint=$(jq -r .fingerprint <<<"$output")
+        [[ $fingerprint == sha256:* ]]
+        create box
+        [ "$(state box .sage.fingerprint)" = "$fingerprint" ]
+        [ "$(state box .sage.limits)" = null ] # of a strict sandbox alone
+        config '.annotations = {}'
+        create plain
+        [ "$(state plain .sage)" = null ]
+}

@@ -6,6 +6,7 @@
 #include "libocispec/spec.h"
 #include "plan/cgroup_update.h"
 #include "plan/device_rules.h"
+#include "plan/sandbox_update.h"
 
 static const char *text_of(const struct plan_cgroup *cgroup) {
         _cleanup_str_ struct str out = { 0 };
@@ -67,6 +68,57 @@ static void an_update_overrules_what_it_names_and_keeps_the_rest(void **state) {
                 assert_int_equal(cgroup_update_compile(&arena, resources_of(rows[i].update), &plan, NULL, &update, &kept, &err), 0);
                 assert_string_equal(text_of(update), rows[i].writes);
                 assert_string_equal(text_of(kept), rows[i].kept);
+        }
+}
+
+static void what_sages_rules_name_stays_as_it_is_while_a_sandbox_lives(void **state) {
+        static const struct {
+                const char *update, *writes; /* NULL: refused */
+        } cases[] = {
+                { "{\"memory\":{\"limit\":67108864}}", "" },
+                { "{\"memory\":{\"limit\":67108864,\"swap\":67108864}}", "" },
+                { "{\"memory\":{\"limit\":67108865}}", NULL },
+                { "{\"memory\":{\"limit\":-1}}", NULL },
+                { "{\"memory\":{\"limit\":67108864,\"swap\":67108865}}", NULL },
+                { "{\"unified\":{\"memory.swap.max\":\"1\"}}", NULL },
+                { "{\"cpu\":{\"quota\":50000,\"period\":100000}}", "" },
+                { "{\"cpu\":{\"quota\":25000,\"period\":50000}}", "" },
+                { "{\"cpu\":{\"quota\":50000}}", "" },
+                { "{\"cpu\":{\"quota\":50001}}", NULL },
+                { "{\"cpu\":{\"quota\":-1}}", NULL },
+                { "{\"cpu\":{\"period\":50000}}", NULL },
+                { "{\"pids\":{\"limit\":8}}", "pids.max=8" }, /* they say nothing of it */
+                { "{\"cpu\":{\"shares\":1024,\"quota\":50000}}", "cpu.weight=100" },
+        };
+        struct sage_resources resources = {
+                .has = SAGE_RESOURCES_HAS_CPU_PERCENT | SAGE_RESOURCES_HAS_MEMORY_MB, .cpu_percent = 50, .memory_mb = 64,
+        };
+        struct sage_request request = { .resources = &resources };
+        struct plan_plan plan = { .cgroup = arena_new(&arena, struct plan_cgroup), .sage = &request };
+
+        (void)state;
+        for (size_t i = 0; i < ELEMENTSOF(cases); i++) {
+                struct plan_cgroup *update, *kept;
+                struct error err = { 0 };
+                int r;
+
+                assert_int_equal(cgroup_update_compile(&arena, resources_of(cases[i].update), &plan, NULL, &update, &kept, &err), 0);
+                r = sandbox_update_check(&arena, &plan, update, &err);
+                if (cases[i].writes) {
+                        assert_int_equal(r, 0);
+                        assert_string_equal(text_of(update), cases[i].writes);
+                } else if (r == 0 || err.code != CODE_INVALID_STATE || !str_after(err.where, "linux.resources.")) {
+                        FAIL("%s: %d, %s: %s", cases[i].update, r, err.where, err.text);
+                }
+        }
+        plan.sage = NULL;
+        {
+                struct plan_cgroup *update, *kept;
+                struct error err;
+
+                assert_int_equal(cgroup_update_compile(&arena, resources_of(cases[2].update), &plan, NULL, &update, &kept, &err), 0);
+                assert_int_equal(sandbox_update_check(&arena, &plan, update, &err), 0);
+                assert_string_equal(text_of(update), "memory.max=67108865");
         }
 }
 
@@ -174,6 +226,7 @@ static void bytes_may_have_a_unit(void **state) {
 int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(an_update_overrules_what_it_names_and_keeps_the_rest),
+                cmocka_unit_test(what_sages_rules_name_stays_as_it_is_while_a_sandbox_lives),
                 cmocka_unit_test(the_memory_check_of_the_container_holds_for_its_updates),
                 cmocka_unit_test(swap_without_any_limit_of_memory_says_nothing),
                 cmocka_unit_test(device_rules_take_the_place_of_those_there_are),

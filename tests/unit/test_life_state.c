@@ -12,6 +12,7 @@
 #include "base/file.h"
 #include "base/process.h"
 #include "base/time.h"
+#include "libocispec/spec.h"
 #include "life/gate.h"
 #include "life/state.h"
 
@@ -178,6 +179,27 @@ static void pids_of_another_boot_mean_nothing(void **state) {
         expect_status(*state, OCI_STATUS_STOPPED);
 }
 
+static void what_sage_asks_of_a_container_is_in_its_state(void **state) {
+        _cleanup_container_ struct container c = CONTAINER_CLOSED, again = CONTAINER_CLOSED;
+        struct sage_limits limits = { .has = SAGE_LIMITS_HAS_CPU | SAGE_LIMITS_HAS_DISK, .cpu = SAGE_LIMIT_STATE_HARD,
+                                      .disk = SAGE_LIMIT_STATE_SAMPLED };
+        _cleanup_arena_ struct arena arena = { 0 };
+        _cleanup_str_ struct str text = { 0 };
+        struct oci_state said;
+        struct error err;
+
+        make_container(*state, NULL, &c);
+        assert_null(container_describe(&arena, &c, OCI_STATUS_CREATED).sage);
+        c.status.sage_fingerprint = "sha256:0";
+        c.status.limits = &limits;
+        assert_int_equal(container_save(&c, &err), 0);
+        assert_int_equal(container_open(&arena, *state, "box", CONTAINER_UNLOCKED, &again, &err), 0);
+        said = container_describe(&arena, &again, OCI_STATUS_CREATED);
+        assert_int_equal(spec_encode(&oci_state_type, &said, &text, 0, &err), 0);
+        assert_non_null(strstr(text.text, "\"sage\":{\"fingerprint\":\"sha256:0\",\"limits\":{\"cpu\":\"hard\",\"memory\":null,"
+                                          "\"disk\":\"sampled\",\"process_count\":null}}"));
+}
+
 static void a_directory_without_a_status_opens_and_can_be_removed(void **state) {
         _cleanup_arena_ struct arena arena = { 0 };
         _cleanup_container_ struct container c = CONTAINER_CLOSED;
@@ -247,6 +269,7 @@ int main(void) {
                 cmocka_unit_test_setup_teardown(a_container_on_its_way_out_is_not_creating, make_directory, remove_directory),
                 cmocka_unit_test_setup_teardown(status_is_asked_of_the_kernel, make_directory, remove_directory),
                 cmocka_unit_test_setup_teardown(pids_of_another_boot_mean_nothing, make_directory, remove_directory),
+                cmocka_unit_test_setup_teardown(what_sage_asks_of_a_container_is_in_its_state, make_directory, remove_directory),
                 cmocka_unit_test_setup_teardown(a_directory_without_a_status_opens_and_can_be_removed, make_directory, remove_directory),
                 cmocka_unit_test_setup_teardown(a_damaged_status_is_told_and_kept, make_directory, remove_directory),
                 cmocka_unit_test_setup_teardown(whoever_locks_a_container_puts_its_limit_on_processes_back, make_directory, remove_directory),
