@@ -62,6 +62,8 @@ const char *demand_controller(enum item item) {
 const char *demand_field(const struct plan_plan *plan, enum item item) {
         if (item == ITEM_SELINUX && !named(plan->process->selinux_label))
                 return "linux.mountLabel";
+        if (item == ITEM_SECCOMP && !plan->filter)
+                return "sage.sandbox";
         return items[item].field;
 }
 

@@ -123,6 +123,16 @@ CHANGE(covered_proc, s->facts->proc->visible = false;)
 CHANGE(proc_refused, trial_fails(s, FACTS_TRIAL_STEP_PROC, EPERM);)
 CHANGE(no_seccomp, s->facts->kernel->seccomp = false;)
 CHANGE(no_kill_process, s->facts->features->seccomp_actions++; s->facts->features->n_seccomp_actions--;)
+/* What a network policy asks for by itself. */
+static void may_have_no_network(struct subject *s) {
+        static struct sage_network none = { .mode = SAGE_NETWORK_MODE_NONE };
+        static struct sage_request request = { .network = &none };
+
+        s->plan->plan.sage = &request;
+}
+
+CHANGE(no_seccomp_for_policy, may_have_no_network(s); no_seccomp(s);)
+CHANGE(no_kill_process_for_policy, may_have_no_network(s); no_kill_process(s);)
 CHANGE(old_listener_flag, s->plan->plan.filter = &s->plan->filter; s->plan->filter.flags = 1u << 5; s->facts->kernel->major = 5;
        s->facts->kernel->minor = 18;)
 CHANGE(profile_without_apparmor, s->plan->process.apparmor_profile = "p"; s->facts->kernel->apparmor = false;)
@@ -299,6 +309,8 @@ static const struct {
         { "proc.refused", STRICT, proc_refused, "proc" },
         { "seccomp.missing", STRICT, no_seccomp, "seccomp" },
         { "seccomp.action_missing", STRICT, no_kill_process, "seccomp" },
+        { "seccomp.missing", BUNDLE, no_seccomp_for_policy, "seccomp" },
+        { "seccomp.action_missing", BUNDLE, no_kill_process_for_policy, "seccomp" },
         { "seccomp.flag_missing", BUNDLE, old_listener_flag, "seccomp" },
         { "apparmor.missing", BUNDLE, profile_without_apparmor, "apparmor" },
         { "selinux.missing", BUNDLE, label_without_selinux, "selinux" },
@@ -505,7 +517,7 @@ static void an_error_names_the_field_that_asks(void **state) {
                 { profile_without_apparmor, "process.apparmorProfile" }, { label_without_selinux, "process.selinuxLabel" },
                 { mount_label_without_selinux, "linux.mountLabel" }, { no_resctrl, "linux.intelRdt" },
                 { fifo_of_user, "process.scheduler" }, { realtime_io_of_user, "process.ioPriority" },
-                { memory_elsewhere, "linux.memoryPolicy" }, { old_listener_flag, "linux.seccomp" }, { not_granted, "linux.uidMappings" },
+                { memory_elsewhere, "linux.memoryPolicy" }, { old_listener_flag, "linux.seccomp" }, { no_seccomp_for_policy, "sage.sandbox" }, { not_granted, "linux.uidMappings" },
                 { idmapped_by_user, "mounts" }, { no_project, "sage.sandbox.resources.disk_mb" },
         };
 
