@@ -15,6 +15,7 @@ static const struct error_code error_codes[CODE_COUNT] = {
         [CODE_IDENTITY_INVALID] = { "sandbox.identity_invalid", NULL },
         [CODE_RESOURCE_LIMITS_UNSUPPORTED] = { "sandbox.resource_limits_unsupported", "run `sage-runtime check` to see what this host lacks" },
         [CODE_CAPABILITY_UNSUPPORTED] = { "sandbox.capability_unsupported", "run `sage-runtime check` to see what this host lacks" },
+        [CODE_PERMISSION_DENIED] = { "sandbox.permission_denied", NULL },
         [CODE_RESOURCE_EXHAUSTED] = { "sandbox.resource_exhausted", NULL },
         [CODE_LAUNCH_FAILED] = { "sandbox.launch_failed", NULL },
         [CODE_EXECUTABLE_UNAVAILABLE] = { "sandbox.executable_unavailable", NULL },

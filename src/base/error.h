@@ -14,6 +14,7 @@ enum code {
         CODE_IDENTITY_INVALID,
         CODE_RESOURCE_LIMITS_UNSUPPORTED,
         CODE_CAPABILITY_UNSUPPORTED,     /* a valid request that this host or this build cannot enforce */
+        CODE_PERMISSION_DENIED,          /* a policy does not allow this command */
         CODE_RESOURCE_EXHAUSTED,         /* pids.max, memory, disk, descriptors */
         CODE_LAUNCH_FAILED,
         CODE_EXECUTABLE_UNAVAILABLE,     /* the payload's program is missing or cannot be executed */

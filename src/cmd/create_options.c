@@ -6,6 +6,7 @@
 #include "base/log.h"
 #include "life/protect.h"
 #include "plan/admit.h"
+#include "plan/command_policy.h"
 
 static int check_terminal(const struct create_options *options, const struct plan_plan *plan, bool detached, struct error *err) {
         if (options->console_socket && !plan->process->terminal)
@@ -48,7 +49,9 @@ int create_plan(struct invocation *invocation, const struct create_options *opti
         int r;
 
         if ((r = state_check_id(id, err)) < 0 || (r = bundle_plan(invocation, &options->bundle, id, &host, &plan, err)) < 0 ||
-                (r = check_terminal(options, plan, detached, err)) < 0 || (r = facts_need(&host, admit_needs(plan), err)) < 0 ||
+                (r = check_terminal(options, plan, detached, err)) < 0 ||
+                (detached && plan->sage && plan->sage->process && (r = command_policy_unattended(plan, err)) < 0) ||
+                (r = facts_need(&host, admit_needs(plan), err)) < 0 ||
                 (r = admit(invocation->arena, plan, &host.facts, &gaps, &n_gaps, err)) < 0)
                 return r;
         log_debug("%s: planned: root file system %s, %zu mounts, cgroup %s", id, plan->rootfs->path, plan->n_mounts,

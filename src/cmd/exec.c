@@ -12,6 +12,8 @@
 #include "life/join.h"
 #include "life/join_cgroup.h"
 #include "life/protect.h"
+#include "life/slots.h"
+#include "plan/command_policy.h"
 
 static const struct option_row options[] = {
         { "process", 'p', OPTION_TEXT, offsetof(struct exec_options, process),
@@ -33,6 +35,7 @@ static const struct option_row options[] = {
         { "ignore-paused", 0, OPTION_FLAG, offsetof(struct exec_options, ignore_paused), "wait until a paused container is resumed" },
         { "preserve-fds", 0, OPTION_NUMBER, offsetof(struct exec_options, preserve_fds),
                 "how many descriptors from 3 on the process gets" },
+        { "no-wait", 0, OPTION_FLAG, offsetof(struct exec_options, no_wait), "fail when the sandbox has as many commands as it may have" },
         SUPERVISE_OPTION_ROWS(exec_options),
 };
 extern const struct command command_exec;
@@ -61,14 +64,14 @@ static int choose_cgroup(const struct text_list *asked, const char **ret, struct
 }
 
 /* A supervised command needs something to tell its processes by. What only its first process is asked about does without. */
-static int make_own_cgroup(struct invocation *invocation, const struct exec_options *o, const struct container *container,
+static int make_own_cgroup(struct invocation *invocation, const struct supervision *asked, const struct container *container,
         const char *below, struct command_cgroup *own, struct error *err) {
         int around = -1, r;
 
         if ((r = join_cgroup_open(container, below, &around, err)) < 0)
                 return r;
-        if (around < 0 && (o->supervise.timeout || o->supervise.die_with_parent))
-                return fail(err, CODE_CAPABILITY_UNSUPPORTED, EOPNOTSUPP, o->supervise.timeout ? "--timeout" : "--die-with-parent",
+        if (around < 0 && (asked->timeout_us || asked->die_with_parent))
+                return fail(err, CODE_CAPABILITY_UNSUPPORTED, EOPNOTSUPP, asked->timeout_us ? "--timeout" : "--die-with-parent",
                         "the container has no cgroup to tell the command's processes by");
         return command_cgroup_make(invocation->arena, around, own, err);
 }
@@ -76,6 +79,7 @@ static int make_own_cgroup(struct invocation *invocation, const struct exec_opti
 /* What stands between a command of exec and its end. */
 struct execution {
         struct supervisor supervisor;
+        int slot;                  /* of a sandbox's */
         struct command_cgroup own; /* of a supervised one */
         struct joined joined;
 };
@@ -92,13 +96,47 @@ static int begin(struct invocation *invocation, const struct exec_options *o, co
         request->output = s->output;
         if (request->plan->sandbox) /* join() makes a leaf for every command of one */
                 (void)cgroup_claim_open(container, &e->own.container);
-        else if (s->asked.any && (r = make_own_cgroup(invocation, o, container, request->cgroup, &e->own, err)) < 0)
+        else if (s->asked.any && (r = make_own_cgroup(invocation, &s->asked, container, request->cgroup, &e->own, err)) < 0)
                 return r;
         if (e->own.container >= 0)
                 supervise_note_before(s, e->own.container);
         request->own = e->own.fd >= 0 ? &e->own : NULL;
         supervise_note_sandbox(s, container, request->plan);
         return 0;
+}
+
+/* 1: it took a while until there was a slot, with the container unlocked, so everything is to be looked at again. */
+static int take_slot(
+        const struct exec_options *o, const struct sage_process *policy, struct container *container, int *slot, struct error *err) {
+        int r;
+
+        if (*slot >= 0 && slot_is_of(container, *slot))
+                return 0;
+        close_fd(slot);
+        r = slot_take(container, policy->max_processes, slot, err);
+        if (r != -EAGAIN)
+                return r;
+        if (o->no_wait)
+                return fail(err, CODE_BUSY, EBUSY, "sage.sandbox.process.max_processes",
+                        "the sandbox has as many commands as it may have (%u)", policy->max_processes);
+        container_unlock(container);
+        r = slot_wait(container, policy->max_processes, slot, err);
+        return r < 0 ? r : 1;
+}
+
+/* What the policy of the container says of this command. As take_slot(). */
+static int admit_command(struct invocation *invocation, const struct exec_options *o, const struct plan_plan *plan,
+        struct plan_process *process, struct container *container, struct execution *e, struct error *err) {
+        const struct sage_process *policy = plan->sage ? plan->sage->process : NULL;
+        int r;
+
+        if (!policy)
+                return 0;
+        if ((o->detach && (r = command_policy_detached(policy, err)) < 0) ||
+                (r = command_policy_exec(invocation->arena, plan, process, err)) < 0 ||
+                (r = supervise_policy(plan, o->console_socket, &e->supervisor.asked, err)) < 0)
+                return r;
+        return policy->has & SAGE_PROCESS_HAS_MAX_PROCESSES ? take_slot(o, policy, container, &e->slot, err) : 0;
 }
 
 /* Opens the container for the moment of the join only: the command may run for days, and others must get at the container. */
@@ -127,6 +165,7 @@ static int join_container(
                         spec_enum_name(&oci_status_enum, status));
         if ((r = container_load_plan(invocation->arena, &container, &plan, err)) < 0 ||
                 (r = exec_process(invocation, o, operands + 1, &plan, &process, err)) < 0 || (r = check_terminal(o, process, err)) < 0 ||
+                (r = admit_command(invocation, o, &plan, process, &container, e, err)) != 0 ||
                 (plan.filter && (r = container_load_filter(invocation->arena, &container, &filter, err)) < 0) ||
                 (plan.protect_binary && (r = protect_binary(invocation->argv, err)) < 0))
                 return r;
@@ -169,6 +208,7 @@ static int stay(struct invocation *invocation, const char *id, struct execution 
 }
 
 static void execution_close(struct execution *e) {
+        close_fd(&e->slot);
         joined_close(&e->joined);
         command_cgroup_close(&e->own);
         supervise_close(&e->supervisor);
@@ -177,8 +217,11 @@ static void execution_close(struct execution *e) {
 static int execute(struct invocation *invocation, const struct exec_options *o, char **operands, struct execution *e, int *ret_status,
         struct error *err) {
         struct error second;
-        int r = join_container(invocation, o, operands, e, err);
+        int r;
 
+        do
+                r = join_container(invocation, o, operands, e, err);
+        while (r == 1);
         if (r < 0)
                 *ret_status = 128 + e->supervisor.foreground.interruption.signal;
         else
@@ -194,7 +237,7 @@ static int execute(struct invocation *invocation, const struct exec_options *o, 
 
 static int run(struct invocation *invocation, int argc, char **argv, int *ret_status, struct error *err) {
         __attribute__((cleanup(execution_close))) struct execution e = {
-                .supervisor = SUPERVISOR_NOT, .own = COMMAND_CGROUP_NONE, .joined = JOINED_NOTHING
+                .supervisor = SUPERVISOR_NOT, .slot = -1, .own = COMMAND_CGROUP_NONE, .joined = JOINED_NOTHING
         };
         struct exec_options o = { 0 };
         char **operands;

@@ -7,7 +7,7 @@
 struct exec_options {
         const char *process, *cwd, *user, *selinux, *apparmor, *console_socket, *pid_file, *pidfd_socket;
         struct text_list env, caps, groups, cgroups;
-        bool tty, detach, no_new_privileges, ignore_paused;
+        bool tty, detach, no_new_privileges, ignore_paused, no_wait;
         unsigned preserve_fds;
         struct supervise_options supervise;
 };

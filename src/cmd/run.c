@@ -62,6 +62,8 @@ int run_container(struct invocation *invocation, const struct create_options *o,
         if (plan->sandbox)
                 supervisor->ending.limits = plan->sandbox->limits;
         request = create_request(invocation, o, plan);
+        if (plan->sage && !o->detach && (r = supervise_policy(plan, o->console_socket, &supervisor->asked, err)) < 0)
+                return r;
         if (!o->detach &&
                 (r = supervise_begin(supervisor, invocation->arena, plan->process->terminal, 3 + (int)request.preserve_fds, err)) < 0)
                 return r;

@@ -6,6 +6,7 @@
 
 #include "base/fd.h"
 #include "cmd/duration.h"
+#include "plan/command_policy.h"
 
 #define TIMEOUT_MAX_S UINT64_C(1000000000) /* as max_wall_time_seconds has it (schemas/sage-process.json) */
 
@@ -24,7 +25,7 @@ static int open_record(const char *text, unsigned preserve_fds, int *ret, struct
                 return fail(
                         err, CODE_USAGE, EINVAL, "--result", "expected fd:N with a descriptor that is not the command's, found `%s`", text);
         flags = fcntl((int)fd, F_GETFL);
-        if (flags < 0 || (flags & O_ACCMODE) == O_RDONLY || fcntl((int)fd, F_SETFD, FD_CLOEXEC) < 0)
+        if (flags < 0 || (flags & O_ACCMODE) == O_RDONLY) /* launch() and join() make it close-on-exec */
                 return fail(err, CODE_USAGE, EBADF, "--result", "descriptor %d is not open for writing", (int)fd);
         *ret = (int)fd;
         return 0;
@@ -64,5 +65,25 @@ int supervise_options_read(const struct supervise_options *o, bool detach, const
         if (o->max_output && (str_to_u64(o->max_output, INT64_MAX, &ret->max_output) < 0 || ret->max_output == 0))
                 return fail(err, CODE_USAGE, EINVAL, "--max-output-bytes", "expected a number of bytes above 0, found `%s`", o->max_output);
         ret->die_with_parent = o->die_with_parent;
+        ret->caller = o->die_with_parent ? getppid() : 0;
         return o->result ? open_record(o->result, preserve_fds, &ret->record, err) : 0;
+}
+
+static void tighten(uint64_t *limit, uint64_t policy) {
+        if (policy && (*limit == 0 || *limit > policy))
+                *limit = policy;
+}
+
+int supervise_policy(const struct plan_plan *plan, const char *console_socket, struct supervision *s, struct error *err) {
+        const struct sage_process *policy = plan->sage ? plan->sage->process : NULL;
+
+        if (plan->sandbox)
+                s->any = true; /* its init ends with us by itself (dies_with_us) */
+        if (!policy)
+                return 0;
+        s->any = true;
+        tighten(&s->timeout_us, command_policy_time_us(policy));
+        if (!console_socket)
+                tighten(&s->max_output, command_policy_output(policy));
+        return console_socket ? command_policy_uncounted(plan, err) : 0;
 }

@@ -26,3 +26,6 @@ struct supervise_options {
  * a terminal that is somebody else's (console_socket), are refused. preserve_fds: those below belong to the command. */
 int supervise_options_read(const struct supervise_options *o, bool detach, const char *console_socket, unsigned preserve_fds,
         struct supervision *ret, struct error *err);
+
+/* What the policy of PLAN's sandbox limits besides: the tighter of the two counts. console_socket: as above. */
+int supervise_policy(const struct plan_plan *plan, const char *console_socket, struct supervision *s, struct error *err);

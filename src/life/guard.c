@@ -83,28 +83,35 @@ __attribute__((noreturn)) static void guard_main(struct watch w) {
         }
 }
 
-int guard_begin(struct guard *ret, struct error *err) {
+/* By a pidfd and not by PR_SET_PDEATHSIG, which comes when the thread ends that started us, though its process may live on. CALLER 0: it is
+ * in another pid namespace, and only that is left. */
+static int watch(pid_t caller, int *ret, struct error *err) {
+        signal(SIGTERM, SIG_DFL); /* or what our caller wants ignored would not end us */
+        if (caller == 0) {
+                (void)prctl(PR_SET_PDEATHSIG, SIGTERM);
+                return 0;
+        }
+        *ret = (int)syscall(SYS_pidfd_open, caller, 0);
+        if (*ret < 0 || getppid() != caller)
+                return fail(err, CODE_INTERRUPTED, ESRCH, "--die-with-parent", "the process that started this one is gone");
+        return 0;
+}
+
+int guard_begin(struct guard *ret, pid_t caller, struct error *err) {
         _cleanup_close_ int runtime = (int)syscall(SYS_pidfd_open, getpid(), 0), parent = -1, theirs = -1, ours = -1;
-        pid_t ppid = getppid(), pid;
-        int pair[2];
+        int pair[2], r;
+        pid_t pid;
 
         if (runtime < 0 || socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
-                return fail_errno(err, CODE_LAUNCH_FAILED, errno, "--die-with-parent", "cannot watch this process");
+                return fail_errno(err, CODE_LAUNCH_FAILED, errno, "", "cannot watch this process");
         ours = pair[0], theirs = pair[1];
-        /* A pidfd and not PR_SET_PDEATHSIG, which comes when the thread ends that started us, though its process may live on. 0: our caller is
-         * in another pid namespace, and only that is left. */
-        if (ppid > 0)
-                parent = (int)syscall(SYS_pidfd_open, ppid, 0);
-        else
-                (void)prctl(PR_SET_PDEATHSIG, SIGTERM);
-        if (ppid > 0 && (parent < 0 || getppid() != ppid))
-                return fail(err, CODE_INTERRUPTED, ESRCH, "--die-with-parent", "the process that started this one is gone already");
-        signal(SIGTERM, SIG_DFL); /* or one that our caller wants ignored would not end us */
+        if ((r = watch(caller, &parent, err)) < 0)
+                return r;
         pid = process_clone(0, -1, &ret->pidfd);
         if (pid == 0)
                 guard_main((struct watch){ .runtime = runtime, .parent = parent, .socket = theirs, .command = -1, .cgroup = -1 });
         if (pid < 0)
-                return fail_errno(err, CODE_LAUNCH_FAILED, -pid, "--die-with-parent", "cannot make the process that watches this one");
+                return fail_errno(err, CODE_LAUNCH_FAILED, -pid, "", "cannot make the process that watches this one");
         ret->socket = take_fd(&ours);
         return 0;
 }

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <stdbool.h>
+#include <sys/types.h>
 
 #include "base/error.h"
 
@@ -16,8 +17,9 @@ struct guard {
 #define GUARD_NONE \
         { .pidfd = -1, .socket = -1 }
 
-/* Before anything of the command is there, and before the runtime joins namespaces of it. All signals must be blocked. */
-int guard_begin(struct guard *ret, struct error *err);
+/* Before anything of the command is there, and before the runtime joins namespaces of it. All signals must be blocked.
+ * caller: who our parent was (getppid(2)) when this process began */
+int guard_begin(struct guard *ret, pid_t caller, struct error *err);
 
 /* Before the command's program runs. cgroup: a directory all of whose processes are the command's, or -1. Both stay the
  * caller's. GUARD may be NULL, or GUARD_NONE. */

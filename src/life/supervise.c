@@ -45,7 +45,7 @@ int supervise_begin_asked(struct supervisor *s, struct arena *arena, bool termin
 
         if (r < 0)
                 return r;
-        if (s->asked.die_with_parent && (r = guard_begin(&s->guard, err)) < 0)
+        if (s->asked.die_with_parent && (r = guard_begin(&s->guard, s->asked.caller, err)) < 0)
                 return r;
         if (s->asked.max_output && terminal) {
                 s->shown = (struct output_budget){ .left = s->asked.max_output };

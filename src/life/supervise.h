@@ -21,7 +21,8 @@ struct supervision {
         bool any;             /* something is asked for */
         uint64_t timeout_us;  /* from supervise_begin() on; 0: none */
         uint64_t max_output;  /* bytes; 0: as many as it likes, and they are not counted */
-        bool die_with_parent; /* also when the runtime is killed */
+        bool die_with_parent; /* it ends when the runtime is killed, and when CALLER is gone */
+        pid_t caller;         /* getppid(2) when the runtime began */
         int record;           /* where the record goes; -1: nowhere */
 };
 

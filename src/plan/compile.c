@@ -3,6 +3,7 @@
 #include "facts/facts.h"
 #include "plan/annotations.h"
 #include "plan/cgroup.h"
+#include "plan/command_policy.h"
 #include "plan/compilation.h"
 #include "plan/devices.h"
 #include "plan/hooks.h"
@@ -88,6 +89,10 @@ static int mounts_of_either(struct compilation *c) {
         return c->plan->sandbox ? sandbox_mounts(c) : mounts_compile(c);
 }
 
+static int command_policy_if_any(struct compilation *c) {
+        return c->plan->sage && c->plan->sage->process ? command_policy_compile(c) : 0;
+}
+
 static int refuse_sage(struct compilation *c) {
         return c->plan->sage ? sandbox_refuse_unbuilt(c) : 0;
 }
@@ -137,6 +142,7 @@ static int (*const parts[])(struct compilation *) = {
         sysctl_compile,
         net_devices_if_any,
         process_compile,
+        command_policy_if_any,
         compile_personality,
         rarities_if_any,
         cgroup_compile,

@@ -17,8 +17,8 @@ static bool network_with_a_way_out(const struct plan_plan *plan) {
         return plan->sage->network && plan->sage->network->mode != SAGE_NETWORK_MODE_NONE;
 }
 
-static bool process(const struct plan_plan *plan) {
-        return plan->sage->process;
+static bool read_only_alone(const struct plan_plan *plan) {
+        return !strict(plan) && plan->sage->process && plan->sage->process->read_only;
 }
 
 static bool disk_alone(const struct plan_plan *plan) {
@@ -44,7 +44,7 @@ static const struct {
         { "the file system and identity of a strict sandbox", strict },
         { "limits that a monitor samples", sampled_limits },
         { "the egress broker for the network of a sandbox", network_with_a_way_out },
-        { "a process policy", process },
+        { "process.read_only without sage.sandbox.profile", read_only_alone },
         { "disk_mb without sage.sandbox.profile", disk_alone },
         { "resources without sage.sandbox.profile", limits_alone },
         { "a file system without sage.sandbox.profile", filesystem_alone },

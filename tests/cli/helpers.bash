@@ -90,7 +90,7 @@ bundle() {
 }
 
 # strict [ARGUMENT]...: a bundle in $BUNDLE that is a strict sandbox of uid 1001, its workspace in $WORKSPACE, whose process runs ARGUMENT... of
-# this host's programs. Its limits are sampled.
+# this host's programs. Its limits are sampled; a shell may run in it, and eight commands at a time.
 strict() {
         WORKSPACE=$BATS_TEST_TMPDIR/workspace
         mkdir -p "$BUNDLE/rootfs" "$WORKSPACE"
@@ -102,6 +102,8 @@ strict() {
                         "sage.sandbox.profile": "strict",
                         "sage.sandbox.filesystem.workspace": $workspace,
                         "sage.sandbox.resources.require_hard_limits": "false",
+                        "sage.sandbox.process.allow_shell": "true",
+                        "sage.sandbox.process.max_processes": "8",
                         "sage.sandbox.host.linux_execution_uid": "1001",
                         "sage.sandbox.host.linux_execution_gid": "1001"}}' >"$BUNDLE/config.json"
         ARGUMENTS='"args": [

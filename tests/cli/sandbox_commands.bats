@@ -76,14 +76,16 @@ sage-init'
 }
 
 @test "signals for the sandbox reach its process and no other command" {
-        local file=$BATS_TEST_TMPDIR/out
+        local file=$BATS_TEST_TMPDIR/out pid
         strict bash -c 'trap "echo term; exit 7" TERM; echo ready; while :; do sleep 0.02; done'
         background "$file" runtime run --bundle "$BUNDLE" box
+        pid=$!
         wait_until grep -q ready "$file"
-        detached runtime exec -d box bash -c 'trap "echo wrong" TERM; while :; do sleep 0.02; done'
+        background "$BATS_TEST_TMPDIR/other" "$SAGE_RUNTIME" --root "$ROOT" exec box bash -c 'trap "echo wrong" TERM; echo ready; while :; do sleep 0.02; done'
+        wait_until grep -q ready "$BATS_TEST_TMPDIR/other"
         runtime kill box TERM
         local code=0
-        wait $! || code=$?
+        wait $pid || code=$?
         [ "$code" -eq 7 ]
         [ "$(<"$file")" = 'ready
 term' ]
@@ -142,10 +144,11 @@ term' ]
         [ "$(<$CGROUP/init/cgroup.procs)" = "$(state box .pid)" ]
         in_box box cat /proc/self/cgroup
         said '0::/'
-        runtime exec -d box sleep 100
-        [ "$(leaves)" = 'exec-0 init main ' ]
-        runtime exec -d box sleep 100
-        [ "$(leaves)" = 'exec-0 exec-1 init main ' ]
+        has_leaves() { [ "$(leaves)" = "$1" ]; }
+        background /dev/null "$SAGE_RUNTIME" --root "$ROOT" exec box sleep 100
+        wait_until has_leaves 'exec-0 init main '
+        background /dev/null "$SAGE_RUNTIME" --root "$ROOT" exec box sleep 100
+        wait_until has_leaves 'exec-0 exec-1 init main '
         in_box box true
         [ "$(leaves)" = 'exec-0 exec-1 init main ' ]
 }
@@ -171,12 +174,16 @@ term' ]
         [ "$(leaves)" = 'init main ' ] # the one that it left was free again
 }
 
-@test "a detached command outlives its exec, and ends with the sandbox" {
+@test "a command ends with the sandbox, and none is without somebody who stays with it" {
         sandbox sleep 100
-        runtime exec -d box sleep 86423
-        lives 86423
+        background /dev/null "$SAGE_RUNTIME" --root "$ROOT" exec box sleep 86423
+        wait_until lives 86423
         runtime kill box KILL
         wait_until eval '! lives 86423'
+        runtime delete box
+        sandbox sleep 100
+        in_box -d box true
+        failed 255 --detach background
 }
 
 @test "its streams are the command's alone: whoever waits for their end waits for nothing of ours" {
