@@ -31,6 +31,7 @@ struct child {
         const struct output_relay *output;      /* the program's standard output and error; NULL: ours */
         bool rendezvous;                        /* hooks or network devices want the namespaces ready before anything is mounted */
         bool documented;                        /* there are hooks, for which the documents above are made */
+        bool owned_by_user;                     /* the runtime is not root */
         bool userns;                            /* there is one that is not the runtime's */
         bool exposed;                           /* others are in its pid namespace, and no user namespace is between */
         bool unmapped;                          /* the parent writes its id maps first */

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <signal.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
@@ -48,14 +49,18 @@ static bool is_ending(int signal) {
         return signal == SIGTERM || signal == SIGINT || signal == SIGHUP || signal == SIGQUIT;
 }
 
+/* All of it together (execve(2), "Limits on size of arguments and environment"). */
+#define ARGUMENTS_MAX (6u << 20)
+
 /* /proc/PID/cmdline is for everybody to read, and who runs beside us would learn from it what the runtime was called with: paths of the host,
  * options. The arguments and the environment are one piece of memory, in this order (linux/fs/binfmt_elf.c, create_elf_tables()). */
 static void hide_arguments(void) {
         static const char name[] = "sage-init";
         char *start = program_invocation_name, *end = start + strlen(start) + 1;
 
+        /* A variable that was set later is somewhere else. */
         for (char **variable = environ; variable && *variable; variable++)
-                if (*variable >= end)
+                if ((uintptr_t)*variable - (uintptr_t)end < ARGUMENTS_MAX)
                         end = *variable + strlen(*variable) + 1;
         memset(start, 0, (size_t)(end - start));
         if ((size_t)(end - start) > sizeof name)

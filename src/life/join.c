@@ -11,6 +11,7 @@
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "apply/affinity.h"
@@ -181,46 +182,88 @@ static void join_main(struct join *j) {
 
 /* ---- in the runtime ---- */
 
+static int cannot_make(int r, struct error *err) {
+        if (r == -EAGAIN)
+                return fail(err, CODE_RESOURCE_EXHAUSTED, EAGAIN, "linux.resources.pids.limit",
+                            "the container's limit on processes is reached: the pids limit leaves no room for another");
+        return fail_errno(err, CODE_LAUNCH_FAILED, -r, "", "cannot make a process in the container");
+}
+
+static int cannot_join(struct error *err) {
+        return fail_errno(err, CODE_LAUNCH_FAILED, errno, "", "cannot join the container's pid namespace");
+}
+
+static pid_t make_here(struct join *j, int *ret_pidfd) {
+        pid_t pid = process_clone(0, j->cgroup, ret_pidfd);
+
+        if (pid == 0)
+                join_main(j);
+        return pid;
+}
+
+/* For who must be afterwards where he is now, and cannot come back from there. The one in between ends with what it makes. */
+static pid_t make_from_inside(struct join *j, uint64_t first, int *ret_pidfd) {
+        pid_t pid = process_clone(0, -1, ret_pidfd);
+        struct error err;
+        int ignored;
+
+        if (pid != 0)
+                return pid;
+        close_fd(&j->sync.runtime);
+        if (setns(j->init, (int)first) < 0)
+                cannot_join(&err);
+        else if ((pid = make_here(j, &ignored)) < 0)
+                cannot_make(pid, &err);
+        else {
+                (void)waitpid(pid, NULL, 0);
+                _exit(0);
+        }
+        sync_report_error(j->sync.child, &err);
+        _exit(255);
+}
+
+/* A pid namespace takes in only children made after the call, so this one is the runtime's, which hooks that it runs later would be in, too: a
+ * launch goes back. An ordinary user needs the rights that the container's user namespace gives for it, so he joins that as well, from where
+ * nobody comes back; the child then has it already. */
+static int make_inside(struct join *j, struct joined *joined, struct error *err) {
+        uint64_t first = j->usher ? 0 : j->namespaces & CLONE_NEWPID;
+        const bool goes_on = first && j->request->first, user = first && j->namespaces & CLONE_NEWUSER && geteuid() != 0;
+        _cleanup_close_ int own = goes_on && !user ? open("/proc/self/ns/pid", O_RDONLY | O_CLOEXEC) : -1;
+
+        if (user)
+                first |= CLONE_NEWUSER;
+        j->left_to_join = j->namespaces & ~first;
+        if (goes_on && user) {
+                joined->pid = make_from_inside(j, first, &joined->pidfd);
+                return 0;
+        }
+        if ((goes_on && own < 0) || (first && setns(j->init, (int)first) < 0))
+                return cannot_join(err);
+        joined->pid = make_here(j, &joined->pidfd);
+        return goes_on && setns(own, CLONE_NEWPID) < 0 ? cannot_join(err) : 0;
+}
+
 static int clone_into(struct join *j, struct joined *joined, struct error *err) {
-        uint64_t first = j->namespaces & CLONE_NEWPID;
         int dumpable = prctl(PR_GET_DUMPABLE, 0, 0, 0, 0), r;
         struct oom_loan oom = { .n = 0 };
 
         /* Non-dumpable before there is anything of us inside: a process there must not get at what we hold (CVE-2016-9962). The child
          * inherits that. */
         if ((r = oom_score_lend(j->request->process, &oom, err)) < 0 || (r = affinity_begin(j->request->process, err)) < 0 ||
-            (r = credentials_hide(err)) < 0)
+            (r = credentials_hide(err)) < 0 || (r = make_inside(j, joined, err)) < 0)
                 return r;
-
-        /* A pid namespace takes in only children made after the call, so this one is the runtime's. An ordinary user needs the rights that
-         * the container's user namespace gives for that, so the runtime joins it as well; the child then has it already. */
-        if (j->usher)
-                first = 0;
-        else if (first && j->namespaces & CLONE_NEWUSER && geteuid() != 0)
-                first |= CLONE_NEWUSER;
-        if (first && setns(j->init, (int)first) < 0)
-                return fail_errno(err, CODE_LAUNCH_FAILED, errno, "", "cannot join the container's pid namespace");
-        j->left_to_join = j->namespaces & ~first;
-        joined->pid = process_clone(0, j->cgroup, &joined->pidfd);
-        if (joined->pid == 0)
-                join_main(j);
         if (joined->pid == -EBUSY && !j->request->cgroup && !j->request->own && !j->command) {
                 close_fd(&j->cgroup);
                 if ((r = join_cgroup_of_init(j->container, &j->cgroup, err)) < 0)
                         return r;
-                joined->pid = process_clone(0, j->cgroup, &joined->pidfd);
-                if (joined->pid == 0)
-                        join_main(j);
+                joined->pid = make_here(j, &joined->pidfd);
         }
         prctl(PR_SET_DUMPABLE, dumpable, 0, 0, 0); /* we ourselves are on the host, as before */
         r = oom_score_return(&oom, err);
         close_fd(&j->sync.child);
         if (r < 0)
                 return r;
-        if (joined->pid == -EAGAIN)
-                return fail(err, CODE_RESOURCE_EXHAUSTED, EAGAIN, "linux.resources.pids.limit",
-                            "the container's limit on processes is reached: the pids limit leaves no room for another");
-        return joined->pid < 0 ? fail_errno(err, CODE_LAUNCH_FAILED, -joined->pid, "", "cannot make a process in the container") : 0;
+        return joined->pid < 0 ? cannot_make(joined->pid, err) : 0;
 }
 
 /* With one process left of its limit, the container has room for the usher or for what it makes, and the kernel let the usher in. It goes as

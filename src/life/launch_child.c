@@ -124,6 +124,7 @@ int launch_prepare_child(struct launch *l, struct error *err) {
         child->host[0] = l->result.container.root;
         child->host[1] = l->result.container.dir;
         child->host[2] = l->cgroup;
+        child->owned_by_user = l->result.container.status.owner != 0;
         child->userns = namespaces_has(plan->namespaces, CLONE_NEWUSER);
         child->exposed = !child->userns && namespaces_joins(plan->namespaces, CLONE_NEWPID);
         l->usher = usher_needed(plan->namespaces);

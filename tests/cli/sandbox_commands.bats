@@ -229,6 +229,83 @@ term' ]
         rmdir $CGROUP
 }
 
+# as_user CGROUP CMD...: CMD as user 1001, who owns the cgroup above CGROUP, in that one.
+as_user() {
+        local cgroup=$1
+        shift
+        detached timeout -k 1 20 bash -c 'echo $$ >"$0/cgroup.procs"; exec setpriv --reuid 1001 --regid 1001 --clear-groups "$@"' "$cgroup" "$@"
+}
+
+@test "an ordinary user has the same: commands of their own, in leaves where he has a cgroup" {
+        local home=/run/sage-user cgroup=/sys/fs/cgroup/users runtime place
+        strict sh -c 'sleep 100'
+        sage host.linux_execution_uid '' host.linux_execution_gid ''
+        install -d -o 1001 $home $home/root
+        install -d -o 1001 $cgroup $cgroup/host
+        chown 1001 $cgroup/cgroup.procs $cgroup/cgroup.subtree_control $cgroup/host/cgroup.procs
+        cp "$SAGE_RUNTIME" $home/runtime
+        # Hooks are the host's, wherever the runtime has been.
+        config '.hooks.poststart = [{path: "/bin/sh", args: ["sh", "-c", "readlink /proc/self/ns/user /proc/self/ns/pid >/run/sage-user/root/poststart"]}]'
+        chown -R 1001 "$BUNDLE"
+        runtime="$home/runtime --root $home/root"
+        for place in $cgroup/host $OUR_CGROUP; do
+                as_user $place $runtime run --detach --bundle "$BUNDLE" box
+                succeeded
+                [ "$(<$home/root/poststart)" = "$(readlink /proc/self/ns/user /proc/self/ns/pid)" ]
+                as_user $place $runtime delete --force box
+                succeeded
+                as_user $place $runtime create --bundle "$BUNDLE" box
+                succeeded
+                as_user $place $runtime start box
+                succeeded
+                as_user $place $runtime exec box sh -c 'cat /proc/1/comm; id -u; cat /proc/self/cgroup | grep ^0; exit 4'
+                [ "$status" -eq 4 ]
+                said 'sage-init
+1001'
+                [ $place = $OUR_CGROUP ] || [ "$(cd $cgroup/box; echo */)" = 'init/ main/' ]
+                as_user $place $runtime delete --force box
+                succeeded
+        done
+        rm -r $home
+        rmdir $cgroup/host $cgroup
+}
+
+@test "hooks run around the bundle's process as for any container" {
+        local file=$WORKSPACE/hooks
+        strict sh -c 'echo program >>/workspace/hooks'
+        file=$WORKSPACE/hooks
+        config --args '.hooks = {createRuntime: [{path: "/bin/sh", args: ["sh", "-c", "echo runtime >>" + $ARGS.positional[0] + "; chown 1001 " + $ARGS.positional[0]]}],
+                startContainer: [{path: "/bin/sh", args: ["sh", "-c", "echo start >>/workspace/hooks"]}],
+                poststart: [{path: "/bin/sh", args: ["sh", "-c", "echo poststart >>" + $ARGS.positional[0]]}],
+                poststop: [{path: "/bin/sh", args: ["sh", "-c", "echo poststop >>" + $ARGS.positional[0]]}]}' "$file"
+        detached runtime run --bundle "$BUNDLE" box
+        succeeded
+        [ "$(head -n 2 "$file")" = 'runtime
+start' ]
+        [ "$(sort "$file" | tr '\n' ' ')" = 'poststart poststop program runtime start ' ]
+}
+
+@test "what this host lacks for hard limits is refused with all of it, before anything is made" {
+        local error
+        strict
+        sage resources.require_hard_limits '' host.linux_cgroup_root /sys/fs/cgroup/tests host.linux_quota_mount "$WORKSPACE"
+        leaves_nothing runtime --log-format json run --bundle "$BUNDLE" box
+        [ "$status" -eq 1 ]
+        error=$(jq -c '[.code, .missing_limits, .side_effect_state]' <<<"${output%%$'\n'*}")
+        [ "$error" = '["sandbox.resource_limits_unsupported",["cpu","memory","disk","process_count"],"not_applied"]' ]
+        sage host.linux_cgroup_root /sys/fs/cgroup/nowhere
+        leaves_nothing runtime run --bundle "$BUNDLE" box
+        failed 1
+        detached runtime check --json --bundle "$BUNDLE"
+        jq -e '[.missing[].code] | index("cgroup.root_missing")' <<<"$output"
+        sage host.linux_cgroup_root /sys/fs/cgroup/cgroup.procs
+        detached runtime check --json --bundle "$BUNDLE"
+        jq -e '[.missing[].code] | index("cgroup.root_foreign")' <<<"$output"
+        sage host.linux_cgroup_root /tmp
+        leaves_nothing runtime run --bundle "$BUNDLE" box
+        failed 1 linux_cgroup_root 'below /sys/fs/cgroup'
+}
+
 # 137: with its sandbox, or by delete --force, which waits for nobody's lock for long.
 @test "commands that come in while the sandbox ends either run or are told so" {
         local round file
