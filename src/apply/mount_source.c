@@ -162,30 +162,29 @@ static int set_attributes(int tree, const struct plan_mount *m, bool shared, str
         return 0;
 }
 
-/* The directory that was looked at, or none: whoever may rename what leads to it could put another in its place, or a symlink, at any moment
- * until this one look; from here on there is a descriptor of it. */
-static int open_only(const struct plan_mount *m, struct error *err) {
+int mount_source_open_only(const char *path, const struct plan_only *only, const char *field, int *ret_fd, struct error *err) {
         const struct open_how how = {
                 .flags = O_PATH | O_DIRECTORY | O_CLOEXEC,
                 .resolve = RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS,
         };
-        _cleanup_close_ int fd = (int)syscall(SYS_openat2, AT_FDCWD, m->source, &how, sizeof how);
+        _cleanup_close_ int fd = (int)syscall(SYS_openat2, AT_FDCWD, path, &how, sizeof how);
         struct stat st;
 
         if (fd < 0 || fstat(fd, &st) < 0)
-                return fail_errno(err, CODE_WORKSPACE_INVALID, errno, m->field, "cannot open %s any more", m->source);
-        if (st.st_dev != m->only->dev || st.st_ino != m->only->ino)
-                return fail(err, CODE_WORKSPACE_INVALID, ESTALE, m->field, "%s is another directory by now", m->source);
-        return take_fd(&fd);
+                return fail_errno(err, CODE_WORKSPACE_INVALID, errno, field, "cannot open %s any more", path);
+        if (st.st_dev != only->dev || st.st_ino != only->ino)
+                return fail(err, CODE_WORKSPACE_INVALID, ESTALE, field, "%s is another directory by now", path);
+        *ret_fd = take_fd(&fd);
+        return 0;
 }
 
 int mount_source_open(const struct plan_mount *m, const struct plan_ids *ids, bool shared, int *ret_tree, struct error *err) {
         const unsigned flags = OPEN_TREE_CLONE | (m->recursive ? AT_RECURSIVE : 0);
-        _cleanup_close_ int tree = -1, only = m->only ? open_only(m, err) : -1;
+        _cleanup_close_ int tree = -1, only = -1;
         int r;
 
-        if (m->only && only < 0)
-                return only;
+        if (m->only && (r = mount_source_open_only(m->source, m->only, m->field, &only, err)) < 0)
+                return r;
         if (m->only)
                 tree = open_tree(only, "", OPEN_TREE_CLOEXEC | AT_EMPTY_PATH | flags);
         else

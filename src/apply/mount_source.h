@@ -11,6 +11,10 @@ struct tree_change {
 };
 int tree_change(int tree, const struct tree_change *change); /* 0 or a negative errno */
 
+/* The directory PATH that was looked at, ONLY, or none: whoever may rename what leads to it could put another in its place, or a symlink, at any
+ * moment until this one look; from here on there is a descriptor of it, O_PATH. CODE_WORKSPACE_INVALID with FIELD. */
+int mount_source_open_only(const char *path, const struct plan_only *only, const char *field, int *ret_fd, struct error *err);
+
 /* The tree for a bind of M, with all attributes and its propagation set. shared: this mount namespace may still pass mounts on, so that a
  * bind that says nothing about it has to be made private. */
 int mount_source_open(const struct plan_mount *m, const struct plan_ids *ids, bool shared, int *ret_tree, struct error *err);

@@ -35,6 +35,7 @@
 #include "life/payload.h"
 #include "life/pid_file.h"
 #include "life/room.h"
+#include "life/streams.h"
 #include "life/sync.h"
 #include "life/tracers.h"
 
@@ -420,6 +421,14 @@ static int prepare(struct join *j, struct arena *arena, struct error *err) {
         return j->usher || j->command ? sync_ask_pids(j->sync.runtime, err) : 0;
 }
 
+static int check_streams(const struct join_request *request, struct error *err) {
+        const struct streams_use use = { .preserved = request->preserve_fds, .stays = request->dies_with_us };
+
+        if (!request->plan->sandbox || request->first) /* launch() has looked at those of the bundle's process */
+                return 0;
+        return streams_check(request->process, &use, err);
+}
+
 int join(struct arena *arena, struct container *container, int init, const struct join_request *request, struct joined *ret, struct error *err) {
         struct join j = { .request = request, .container = container, .sync = SYNC_CLOSED, .init = init, .cgroup = -1, .leaf = LEAF_NONE, .ended = { -1, -1 } };
         struct dialogue dialogue = { .interruption = request->interruption, .console_socket = request->console_socket, .container = container, .arena = arena, .console = -1, .notify = -1,
@@ -427,6 +436,8 @@ int join(struct arena *arena, struct container *container, int init, const struc
         struct joined joined = JOINED_NOTHING;
         int r;
 
+        if ((r = check_streams(request, err)) < 0)
+                return r;
         if (syscall(SYS_close_range, 3 + request->preserve_fds, ~0u, CLOSE_RANGE_CLOEXEC) < 0)
                 return fail_errno(err, CODE_LAUNCH_FAILED, errno, "", "cannot mark inherited descriptors close-on-exec");
         if ((r = prepare(&j, arena, err)) == 0 && (r = note_tracer(container, arena, request, err)) == 0 && (r = clone_into(&j, &joined, err)) == 0) {

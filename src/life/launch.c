@@ -23,7 +23,9 @@
 #include "life/hook_state.h"
 #include "life/pid_file.h"
 #include "life/release.h"
+#include "life/streams.h"
 #include "life/sync.h"
+#include "life/workspace.h"
 #include "plan/annotations.h"
 
 static int run_outer_hooks(struct launch *l, struct error *err) {
@@ -155,6 +157,7 @@ static int launch_steps(struct launch *l, struct error *err) {
         int r;
 
         if ((r = launch_claim_status(l, err)) < 0 ||
+            (l->plan->sandbox && (r = workspace_claim(l->arena, &l->result.container, l->plan, err)) < 0) ||
             (r = launch_claim_cgroup(l, err)) < 0 ||
             (r = launch_claim_rdt(l, err)) < 0 ||
             (r = launch_prepare_child(l, err)) < 0 ||
@@ -189,6 +192,12 @@ static void undo(struct launch *l, struct error *err) {
                 hooks_run_all("poststop", l->plan->hooks->poststop, l->plan->hooks->n_poststop, &context);
 }
 
+static int check_streams(const struct launch_request *request, struct error *err) {
+        const struct streams_use use = { .preserved = request->preserve_fds, .stays = !request->wait_for_start && !request->detach };
+
+        return streams_check(request->plan->process, &use, err);
+}
+
 int launch(struct arena *arena, const struct launch_request *request, struct launched *ret, struct error *err) {
         struct launch l = {
                 .request = request, .plan = request->plan, .arena = arena, .result = LAUNCHED_NOTHING, .cgroup = -1, .init_leaf = -1,
@@ -203,6 +212,8 @@ int launch(struct arena *arena, const struct launch_request *request, struct lau
         if (request->preserve_fds && (r = fd_reserve(3, request->preserve_fds)) < 0)
                 return fail_errno(err, CODE_USAGE, -r, "--preserve-fds", "cannot keep %u descriptors", request->preserve_fds);
         if (l.plan->filter && (r = filter_build(arena, l.plan->filter->rules, &l.filter, err)) < 0)
+                return r;
+        if (l.plan->sandbox && (r = check_streams(request, err)) < 0)
                 return r;
         if ((r = container_create(request->root, l.plan->id, &l.result.container, err)) < 0)
                 return r;

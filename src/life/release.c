@@ -13,6 +13,7 @@
 #include "base/log.h"
 #include "base/process.h"
 #include "life/cgroup_claim.h"
+#include "life/workspace.h"
 
 static int kill_init(const struct container *container, struct error *err) {
         _cleanup_close_ int pidfd = -1;
@@ -82,7 +83,8 @@ int release(struct container *container, struct error *err) {
 
         log_debug("%s: giving back what it holds", container->id);
         if ((r = kill_init(container, err)) < 0 || (r = release_cgroup(container, err)) < 0 ||
-            (r = rdt_remove(container->status.rdt, err)) < 0 || (r = scratch_remove(container->status.scratch, err)) < 0)
+            (r = rdt_remove(container->status.rdt, err)) < 0 || (r = scratch_remove(container->status.scratch, err)) < 0 ||
+            (r = workspace_release(container, err)) < 0)
                 return r;
         return container_remove(container, err);
 }

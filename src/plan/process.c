@@ -6,6 +6,7 @@
 #include "plan/environment.h"
 #include "plan/ids.h"
 #include "plan/rlimits.h"
+#include "plan/sandbox.h"
 #include "plan/scheduler.h"
 
 #include <linux/capability.h>
@@ -157,7 +158,8 @@ int compile_process_within(struct arena *arena, const struct plan_plan *plan, co
                 return UNSUPPORTED(err, FIELD(arena, "%s.user.additionalGids", field),
                         "supplementary groups cannot be set in a user namespace whose map an unprivileged user wrote himself; "
                         "use maps from /etc/subgid");
-        if ((r = ids_check_process(arena, plan->ids, field, p, err)) < 0)
+        if ((r = ids_check_process(arena, plan->ids, field, p, err)) < 0 ||
+                (plan->sandbox && (r = sandbox_process(arena, plan, field, p, err)) < 0))
                 return r;
         if (!namespace_own(plan, CLONE_NEWUSER)) /* a user namespace gives its first process every capability */
                 capabilities_limit(arena, p->capabilities, facts->identity->capabilities, field, &warnings);

@@ -21,6 +21,10 @@ int sandbox_compile(struct compilation *c);
 /* A part of compile() in place of mounts_compile(): all mounts of the sandbox. CODE_WORKSPACE_INVALID, CODE_CONFIG_INVALID. */
 int sandbox_mounts(struct compilation *c);
 
+/* Of compile_process_within(): P, a command of the sandbox PLAN, gets what all have (no_new_privs, and Sage's limits on open files, core files and
+ * the size of one file) and is refused what none has. FIELD: "process". */
+int sandbox_process(struct arena *arena, const struct plan_plan *plan, const char *field, struct plan_process *p, struct error *err);
+
 /* The last part of compile() for a bundle with plan->sage: a rule that is read and not enforced would be worse than none, so what this
  * program cannot enforce yet is CODE_CAPABILITY_UNSUPPORTED. The table in sandbox_unbuilt.c is the one list of it. */
 int sandbox_refuse_unbuilt(struct compilation *c);

@@ -151,6 +151,7 @@ static int by_destination(const void *a, const void *b) {
 static int add_asked(struct furnishing *f) {
         const struct sage_request *sage = f->c->plan->sage;
         const struct sage_filesystem *asked = sage->filesystem;
+        const bool read_only = asked->read_only || sage->process->read_only;
         const struct facts_place *workspace;
         const size_t first = f->n;
         int r;
@@ -159,10 +160,13 @@ static int add_asked(struct furnishing *f) {
                 (r = add_paths(f, "read_paths", asked->read_paths, asked->n_read_paths, false)) < 0 ||
                 (r = add_paths(f, "write_paths", asked->write_paths, asked->n_write_paths, true)) < 0)
                 return r;
-        make_writable(add_directory(f, workspace, asked->workspace_root, "sage.sandbox.filesystem.workspace"),
-                asked->read_only || sage->process->read_only);
+        f->c->plan->sandbox->workspace = arena_new(f->c->arena, struct plan_workspace);
+        *f->c->plan->sandbox->workspace = (struct plan_workspace){
+                .path = workspace->path, .dev = workspace->dev, .ino = workspace->ino, .read_only = read_only
+        };
+        make_writable(add_directory(f, workspace, asked->workspace_root, "sage.sandbox.filesystem.workspace"), read_only);
         qsort(f->mounts + first, f->n - first, sizeof *f->mounts, by_destination);
-        if (!asked->read_only && !sage->process->read_only)
+        if (!read_only)
                 f->n += sandbox_pins(f->c, f->mounts + f->n);
         return 0;
 }

@@ -88,6 +88,8 @@ void sandbox_rewrite(struct compilation *c) {
                 root->readonly = true;
                 config->root = root;
         }
+        if (!config->hostname || !*config->hostname) /* else it would have the host's */
+                config->hostname = "sandbox";
         config->linux = rewrite_linux(c, config->linux);
         config->process = rewrite_process(c, config->process);
         request->config = config;

@@ -3,24 +3,31 @@ load helpers
 
 SAGE_RUNTIME=$SAGE_UNREFUSED
 
+# piped CMD...: CMD with pipes as its output. A strict sandbox takes no file.
+piped() {
+        "$@" 2>&1 | cat
+        return "${PIPESTATUS[0]}"
+}
+
 # sandboxed SCRIPT [OPTION]...: what SCRIPT does in a sandbox of $BUNDLE, by bash. Sets $status and $output.
 sandboxed() {
         local script=$1
         shift
         arguments /bin/bash -c "$script"
-        detached runtime run --bundle "$BUNDLE" "$@" box
+        detached piped runtime run --bundle "$BUNDLE" "$@" box
 }
 
 # refused TEXT...: the sandbox of $BUNDLE is not made, and nothing was touched.
 refused() {
-        leaves_nothing runtime run --bundle "$BUNDLE" box
+        leaves_nothing piped runtime run --bundle "$BUNDLE" box
         failed 1 "$@"
 }
 
 @test "commands are one id, which is no root, in no other group and without any capability" {
         strict
-        sandboxed 'id -u; id -g; id -G; grep -E "^(Cap(Inh|Prm|Eff|Bnd|Amb)|NoNewPrivs)" /proc/self/status | tr -d "\t"; tr -s " " </proc/self/uid_map; tr -s " " </proc/self/gid_map'
-        printed '1001
+        sandboxed 'hostname; id -u; id -g; id -G; grep -E "^(Cap(Inh|Prm|Eff|Bnd|Amb)|NoNewPrivs)" /proc/self/status | tr -d "\t"; tr -s " " </proc/self/uid_map; tr -s " " </proc/self/gid_map'
+        printed 'sandbox
+1001
 1001
 1001
 CapInh:0000000000000000
@@ -92,7 +99,7 @@ nobody'
 @test "no descriptor but the three standard ones reaches a command, whatever the caller had open" {
         strict
         arguments /bin/bash -c 'for fd in /proc/self/fd/*; do [ -d "$fd" ] && echo "$fd: $(readlink $fd)"; done; ls /proc/$$/fd; :'
-        detached runtime run --bundle "$BUNDLE" box 7</ 8<"$BATS_TEST_TMPDIR" 9</etc/passwd
+        detached piped runtime run --bundle "$BUNDLE" box 7</ 8<"$BATS_TEST_TMPDIR" 9</etc/passwd
         succeeded
         [[ $output != *': /'* ]] || { echo "a directory: $output"; return 1; }
         printed $'0\n1\n2'
@@ -157,11 +164,11 @@ nobody'
         chown 0:5 "$BATS_TEST_TMPDIR/grouped"
         chmod 0710 "$BATS_TEST_TMPDIR/grouped"
         sage filesystem.workspace "$BATS_TEST_TMPDIR/grouped/inside"
-        detached setpriv --groups 0,5 "$SAGE_RUNTIME" --root "$ROOT" run --bundle "$BUNDLE" box
+        detached piped setpriv --groups 0,5 "$SAGE_RUNTIME" --root "$ROOT" run --bundle "$BUNDLE" box
         failed 1 'may not enter'
         # And the caller has its groups back: what it may do did not change.
         sage filesystem.workspace "$WORKSPACE"
-        detached setpriv --groups 0,5 "$SAGE_RUNTIME" --root "$ROOT" run --bundle "$BUNDLE" box
+        detached piped setpriv --groups 0,5 "$SAGE_RUNTIME" --root "$ROOT" run --bundle "$BUNDLE" box
         succeeded
 }
 
@@ -213,7 +220,7 @@ rest'
         echo secret >"$WORKSPACE/.env"
         ln "$WORKSPACE/.env" "$WORKSPACE/other"
         sage filesystem.protected_paths '.env'
-        refused 'filesystem.protected_paths[0]' 'has 2 names'
+        refused 'filesystem.protected_paths[0]' 'more than one name'
         rm "$WORKSPACE/other"
         mv "$WORKSPACE/.env" "$WORKSPACE/real"
         ln -s real "$WORKSPACE/.env"
@@ -252,4 +259,140 @@ rest'
         detached runtime plan --bundle "$BUNDLE"
         succeeded
         said 'empty but for what follows' && said "the host's $WORKSPACE" && said 'cannot be renamed or removed' && said 'a symlink to usr/bin'
+}
+
+@test "a protected path that is missing cannot be made, and leaves nothing behind" {
+        strict
+        mkdir -p "$WORKSPACE/sub"
+        chown 1001:1001 "$WORKSPACE/sub"
+        sage filesystem.protected_paths '.git/hooks .git/config sub/deep/er .env a.lock sub/b.lock/c'
+        sandboxed 'try() { "$@" 2>/dev/null && echo "done: $*"; }
+                try mkdir .git; try rm .git; try touch sub/deep/er; try mkdir sub/deep; try sh -c "echo x >.env"; try mv sub other; try mv .env e
+                stat -c "%n %F %a %u" .git .env sub/deep; touch a.lock sub/b.lock && rm a.lock sub/b.lock'
+        printed '.git regular empty file 444 1001
+.env regular empty file 444 1001
+sub/deep regular empty file 444 1001'
+        [ "$(find "$WORKSPACE" -mindepth 1)" = "$WORKSPACE/sub" ]
+}
+
+@test "sandboxes of one workspace protect the same, and the last takes the placeholders along" {
+        strict
+        sage filesystem.protected_paths '.git .env'
+        config 'del(.process)'
+        detached runtime run --detach --bundle "$BUNDLE" one
+        succeeded
+        [ -f "$WORKSPACE/.git" ]
+        sage filesystem.protected_paths .git
+        detached runtime run --detach --bundle "$BUNDLE" two
+        failed 1 protected_paths "sandbox \`one\` has this workspace and protects other paths"
+        sage filesystem.read_only true
+        detached runtime run --detach --bundle "$BUNDLE" reader
+        succeeded
+        sage filesystem.read_only '' filesystem.protected_paths '.git .env'
+        detached runtime run --detach --bundle "$BUNDLE" two
+        succeeded
+        runtime delete --force one
+        [ -f "$WORKSPACE/.git" ] && [ -f "$WORKSPACE/.env" ]
+        detached piped runtime exec two /bin/sh -c 'rm -f .git .env; touch .git'
+        [ "$status" -ne 0 ]
+        runtime delete --force two
+        [ ! -e "$WORKSPACE/.git" ] && [ ! -e "$WORKSPACE/.env" ]
+        sage filesystem.protected_paths .other
+        detached runtime run --detach --bundle "$BUNDLE" three
+        succeeded
+        runtime delete --force three
+        runtime delete --force reader
+        [ -z "$(ls -A "$WORKSPACE")" ]
+}
+
+@test "what a host put in the place of a placeholder stays" {
+        strict
+        sage filesystem.protected_paths '.git .env'
+        config 'del(.process)'
+        detached runtime run --detach --bundle "$BUNDLE" box
+        succeeded
+        rm "$WORKSPACE/.git" && mkdir "$WORKSPACE/.git" && chmod u+w "$WORKSPACE/.env" && echo x >"$WORKSPACE/.env"
+        runtime delete --force box
+        [ -d "$WORKSPACE/.git" ] && [ "$(cat "$WORKSPACE/.env")" = x ]
+}
+
+@test "a launch that fails later leaves no placeholder and no claim" {
+        strict
+        sage filesystem.protected_paths .git
+        arguments /no/such/program
+        leaves_nothing piped runtime run --bundle "$BUNDLE" box
+        [ "$status" -ne 0 ]
+        [ ! -e "$WORKSPACE/.git" ]
+}
+
+@test "standard streams are pipes, terminals, /dev/null or a connected Unix stream, and nothing else" {
+        strict
+        local file=$BATS_TEST_TMPDIR/file
+        touch "$file"
+        with() {
+                local expected=$1 text=$2
+                shift 2
+                detached bash -c "$1" bash "$SAGE_RUNTIME" --root "$ROOT" run --bundle "$BUNDLE" box
+                [ "$status" -eq "$expected" ] && said "$text"
+        }
+        with 0 '' '"$@" </dev/null 2>&1 >/dev/null 2>&1'
+        with 1 'process.stdout: a file, which the command could open again' '"$@" 2>&1 >>"'"$file"'" | cat; exit ${PIPESTATUS[0]}'
+        with 1 'process.stdin: a directory' '"$@" 2>&1 </ | cat; exit ${PIPESTATUS[0]}'
+        with 1 'process.stdin: this device' '"$@" 2>&1 </dev/zero | cat; exit ${PIPESTATUS[0]}'
+        with 1 '--preserve-fds' '"$@" --preserve-fds 1 3</dev/null 2>&1 | cat; exit ${PIPESTATUS[0]}'
+        detached python3 -c 'import socket, subprocess, sys
+a, b = socket.socketpair()
+p = subprocess.run(sys.argv[1:], stdin=a, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+c, d = socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)
+q = subprocess.run(sys.argv[1:], stdin=c, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+print(p.returncode, q.returncode, q.stdout.decode())' "$SAGE_RUNTIME" --root "$ROOT" run --bundle "$BUNDLE" box
+        [[ $output == '0 1 '*'process.stdin: this socket'* ]] || { echo "$output"; return 1; }
+}
+
+@test "a file as standard input comes through a pipe, whole, and cannot be opened for writing" {
+        local file=$BATS_TEST_TMPDIR/file
+        strict
+        seq 1 100000 >"$file"
+        chown 1001:1001 "$file"
+        arguments /bin/bash -c 'stat -L -c %F /proc/self/fd/0; (echo x >/proc/self/fd/0) 2>/dev/null; md5sum'
+        detached bash -c '"$@" <'"$file"' 2>&1 | cat' bash "$SAGE_RUNTIME" --root "$ROOT" run --bundle "$BUNDLE" box
+        said fifo
+        config --args '.process.args = ["/usr/bin/md5sum"]'
+        detached bash -c '"$@" <'"$file"' 2>&1 | cat' bash "$SAGE_RUNTIME" --root "$ROOT" run --bundle "$BUNDLE" box
+        printed "$(md5sum <"$file")"
+        # A reader that stops early, and one that never reads.
+        config --args '.process.args = ["/usr/bin/head", "-n", "1"]'
+        detached bash -c '"$@" <'"$file"' 2>&1 | cat' bash "$SAGE_RUNTIME" --root "$ROOT" run --bundle "$BUNDLE" box
+        printed 1
+        detached bash -c '"$@" <'"$file"' 2>&1 | cat' bash "$SAGE_RUNTIME" --root "$ROOT" run --detach --bundle "$BUNDLE" box
+        said process.stdin
+}
+
+@test "an exec has the sandbox's identity and limits, and asks for no more" {
+        strict
+        config 'del(.process)'
+        detached runtime run --detach --bundle "$BUNDLE" box
+        succeeded
+        detached piped runtime exec box /bin/bash -c 'id -u; ulimit -c; ulimit -n; ulimit -f; grep NoNewPrivs /proc/self/status; pwd'
+        printed $'1001\n0\n1024\n4194304\nNoNewPrivs:\t1\n/'
+        detached piped runtime exec --cap CAP_KILL box /bin/true
+        failed 255 capabilities
+        detached piped runtime exec --user 0 box /bin/true
+        [ "$status" -eq 255 ]
+        detached piped runtime exec --additional-gids 5 box /bin/true
+        failed 255 additionalGids
+        detached runtime exec box /bin/true
+        failed 255 process.stdout
+        detached piped runtime exec box /bin/true </
+        [ "$status" -eq 0 ] # detached gives it /dev/null
+}
+
+@test "limits of a process may be lower than Sage's, not higher" {
+        strict
+        config '.process.rlimits = [{type: "RLIMIT_NOFILE", soft: 100, hard: 200}]'
+        sage filesystem.max_file_bytes 1048576
+        sandboxed 'ulimit -Sn; ulimit -Hn; ulimit -f; ulimit -c'
+        printed $'100\n200\n1024\n0'
+        config '.process.rlimits = [{type: "RLIMIT_NOFILE", soft: 100, hard: 2000}]'
+        refused 'process.rlimits[0]' 'at most 1024 of RLIMIT_NOFILE'
 }
