@@ -422,7 +422,7 @@ static int prepare(struct join *j, struct arena *arena, struct error *err) {
 }
 
 static int check_streams(const struct join_request *request, struct error *err) {
-        const struct streams_use use = { .preserved = request->preserve_fds, .stays = request->dies_with_us };
+        const struct streams_use use = { .preserved = request->preserve_fds, .stays = true, .relayed = request->output };
 
         if (!request->plan->sandbox || request->first) /* launch() has looked at those of the bundle's process */
                 return 0;

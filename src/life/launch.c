@@ -193,7 +193,8 @@ static void undo(struct launch *l, struct error *err) {
 }
 
 static int check_streams(const struct launch_request *request, struct error *err) {
-        const struct streams_use use = { .preserved = request->preserve_fds, .stays = !request->wait_for_start && !request->detach };
+        const struct streams_use use = { .preserved = request->preserve_fds, .stays = !request->wait_for_start && !request->detach,
+                                         .relayed = request->output };
 
         return streams_check(request->plan->process, &use, err);
 }

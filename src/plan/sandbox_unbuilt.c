@@ -41,7 +41,6 @@ static const struct {
         const char *what; /* "… is not supported yet" */
         bool (*asked)(const struct plan_plan *plan);
 } unbuilt[] = {
-        { "the file system and identity of a strict sandbox", strict },
         { "limits that a monitor samples", sampled_limits },
         { "the egress broker for the network of a sandbox", network_with_a_way_out },
         { "process.read_only without sage.sandbox.profile", read_only_alone },

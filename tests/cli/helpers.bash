@@ -31,9 +31,34 @@ runtime() {
 # detached CMD...: as bats' `run` sets $status and $output, but through a file, so that it ends when CMD ends.
 detached() {
         local file=$BATS_TEST_TMPDIR/detached
+        if [ -n "${STRICT-}" ]; then
+                through_pipe "$@"
+                return
+        fi
         status=0
         "$@" </dev/null >"$file" 2>&1 3>&- || status=$?
         output=$(<"$file")
+}
+
+# The same for a strict sandbox, which takes no file as a standard stream: a pipe, and what came through it by the time CMD ended, whoever has it
+# still.
+through_pipe() {
+        local file=$BATS_TEST_TMPDIR/detached.$BASHPID pipe=$BATS_TEST_TMPDIR/pipe.$BASHPID end=end-of-what-was-printed keep reader
+        rm -f "$pipe"
+        mkfifo "$pipe"
+        exec {keep}<>"$pipe"
+        cat <"$pipe" >"$file" 3>&- &
+        reader=$!
+        status=0
+        "$@" </dev/null >"$pipe" 2>&1 3>&- {keep}>&- || status=$?
+        printf '\n%s\n' $end >&"$keep"
+        until grep -q $end "$file"; do sleep 0.01; done
+        kill $reader
+        wait $reader || true
+        exec {keep}>&-
+        output=$(<"$file")
+        output=${output%$end}
+        while [[ $output == *$'\n' ]]; do output=${output%$'\n'}; done
 }
 
 # inside SCRIPT [OPTION]...: what SCRIPT does in a new container of $BUNDLE, by the container's shell. Sets $status and $output.
@@ -57,6 +82,10 @@ printed() {
 background() {
         local file=$1
         shift
+        if [ -n "${STRICT-}" ]; then
+                "$@" </dev/null > >(cat >"$file") 2>&1 3>&- &
+                return
+        fi
         "$@" </dev/null >"$file" 2>&1 3>&- &
 }
 
@@ -92,6 +121,7 @@ bundle() {
 # strict [ARGUMENT]...: a bundle in $BUNDLE that is a strict sandbox of uid 1001, its workspace in $WORKSPACE, whose process runs ARGUMENT... of
 # this host's programs. Its limits are sampled; a shell may run in it, and eight commands at a time.
 strict() {
+        STRICT=yes
         WORKSPACE=$BATS_TEST_TMPDIR/workspace
         mkdir -p "$BUNDLE/rootfs" "$WORKSPACE"
         chown 1001:1001 "$WORKSPACE"

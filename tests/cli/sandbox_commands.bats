@@ -87,6 +87,7 @@ sage-init'
         local code=0
         wait $pid || code=$?
         [ "$code" -eq 7 ]
+        wait_until grep -q term "$file"
         [ "$(<"$file")" = 'ready
 term' ]
 }
@@ -189,8 +190,8 @@ term' ]
 @test "its streams are the command's alone: whoever waits for their end waits for nothing of ours" {
         sandbox sleep 100
         # cat ends when all who hold its input have closed it
-        [ "$(timeout 10 bash -c 'exec 3>&-; "$0" --root "$1" exec box sh -c "echo out; exec >&- 2>&-; sleep 1" | cat' "$SAGE_RUNTIME" "$ROOT")" = out ]
-        [ "$(echo through | runtime exec box cat)" = through ]
+        [ "$(timeout 10 bash -c 'exec 3>&-; "$0" --root "$1" exec box sh -c "echo out; exec >&- 2>&-; sleep 1" 2>&1 | cat' "$SAGE_RUNTIME" "$ROOT")" = out ]
+        [ "$(echo through | runtime exec box cat 2>/dev/null)" = through ]
 }
 
 @test "a command has a terminal with job control" {
