@@ -11,6 +11,8 @@
 
 #define SLOT_BITS 16 /* max_connections is 65536 at most (schemas/sage-network.json) */
 
+#define AUDIT_TURNS 8 /* a turn of many full tunnels takes milliseconds */
+
 #define container_of(pointer, type, member) ((type *)((char *)(pointer)-offsetof(type, member)))
 
 struct slot *broker_take_slot(struct broker *broker, struct connection *connection, uint32_t *ret_tag) {
@@ -47,8 +49,16 @@ void broker_give_slot(struct broker *broker, uint32_t tag) {
         broker->n_open--;
 }
 
+/* Lines are gathered while there is other work, but not for long. */
 static void write_audit(struct task *task) {
-        audit_flush(&container_of(task, struct broker, audit_task)->audit);
+        struct broker *broker = container_of(task, struct broker, audit_task);
+
+        if (!broker->loop.idle && ++broker->audit_turns < AUDIT_TURNS) {
+                loop_put_off(&broker->loop, task);
+                return;
+        }
+        broker->audit_turns = 0;
+        audit_flush(&broker->audit);
 }
 
 void broker_audit(struct broker *broker, struct sage_audit *line) {

@@ -26,6 +26,7 @@ struct broker {
         bool dialer_is_full;
         struct audit audit;
         struct task audit_task;
+        unsigned audit_turns; /* that its lines have waited */
         struct listeners *listeners;
         struct slot *slots;
         uint32_t n_slots, n_used, first_free, n_open; /* n_used: that ever had one; the memory of the others was never touched */

@@ -155,6 +155,9 @@ enum http_status http_answer_feed(struct http_answer *answer, const char *data, 
 
         http_lines_expect(&answer->lines, n);
         while (used < n && answer->status == HTTP_MORE) {
+                used += http_lines_add_text(&answer->lines, data + used, n - used);
+                if (used == n)
+                        break;
                 answer->refusal = add_byte(answer, data[used++]);
                 if (answer->refusal)
                         answer->status = HTTP_REFUSED;

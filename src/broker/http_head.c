@@ -127,6 +127,9 @@ enum http_status http_head_feed(struct http_head *head, const char *data, size_t
 
         http_lines_expect(&head->lines, n);
         while (used < n && head->status == HTTP_MORE) {
+                used += http_lines_add_text(&head->lines, data + used, n - used);
+                if (used == n)
+                        break;
                 head->refusal = add_byte(head, data[used++]);
                 if (head->refusal)
                         head->status = HTTP_REFUSED;

@@ -24,6 +24,23 @@ enum refusal http_lines_add(struct http_lines *lines, char c, bool *ret_line) {
         return REFUSAL_NONE;
 }
 
+size_t http_lines_add_text(struct http_lines *lines, const char *data, size_t n) {
+        size_t line = lines->bytes.size - lines->start, used = 0;
+
+        if (line > 0 && lines->bytes.text[lines->bytes.size - 1] == '\r')
+                return 0;
+        if (line >= HTTP_LINE_MAX || lines->bytes.size >= HTTP_HEAD_MAX)
+                return 0;
+        if (n > HTTP_LINE_MAX - line)
+                n = HTTP_LINE_MAX - line;
+        if (n > HTTP_HEAD_MAX - lines->bytes.size)
+                n = HTTP_HEAD_MAX - lines->bytes.size;
+        while (used < n && data[used] >= ' ' && data[used] < 0x7f)
+                used++;
+        str_add(&lines->bytes, data, used);
+        return used;
+}
+
 enum refusal http_field_split(const struct http_lines *lines, const char *text, size_t n, struct http_field *ret) {
         const char *colon = memchr(text, ':', n), *value = colon ? colon + 1 : NULL;
         size_t n_name = colon ? (size_t)(colon - text) : 0, n_value = colon ? n - n_name - 1 : 0;

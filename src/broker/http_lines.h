@@ -23,6 +23,10 @@ static inline void http_lines_expect(struct http_lines *lines, size_t n) {
  * http_lines_next() goes on. */
 enum refusal http_lines_add(struct http_lines *lines, char c, bool *ret_line);
 
+/* The same for as many of the N bytes of DATA as are plain text and fit in, in one go: how many, perhaps none. The next byte is to be added by
+ * itself. */
+size_t http_lines_add_text(struct http_lines *lines, const char *data, size_t n);
+
 /* Without its end. */
 static inline const char *http_lines_last(const struct http_lines *lines, size_t *ret_n) {
         *ret_n = lines->bytes.size - lines->start - 2;

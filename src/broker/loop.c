@@ -68,6 +68,7 @@ static void run_put_off(struct task *task) {
 }
 
 void loop_catch_up(struct loop *loop) {
+        loop->idle = true;
         run_put_off(take_all(&loop->put_off));
 }
 
@@ -115,6 +116,7 @@ int loop_run(struct loop *loop, struct error *err) {
 
                 if (n < 0 && errno != EINTR)
                         return fail_errno(err, CODE_INTERNAL, errno, "", "cannot wait for sockets");
+                loop->idle = n <= 0;
                 look_at_clock(loop);
                 put_off = take_all(&loop->put_off);
                 for (int i = 0; i < n && !loop->stopped; i++) {

@@ -26,6 +26,7 @@ struct loop {
         struct task_queue {
                 struct task *first, **last; /* last: where the next one goes, if there is a first */
         } later, put_off;
+        bool idle; /* the last wait brought nothing */
         bool stopped;
 };
 
@@ -41,7 +42,7 @@ void loop_later(struct loop *loop, struct task *task);
 /* TASK runs at the end of the next turn, behind whatever that brings: what nobody else waits for. So memory can be given back there: no event
  * that was under way is left by then, nor a task that was queued. (Later still would take a timer, which costs more than is put off.) */
 void loop_put_off(struct loop *loop, struct task *task);
-/* All that was put off, now. */
+/* All that was put off, now. Nothing else is left to do. */
 void loop_catch_up(struct loop *loop);
 
 /* Until stopped is set. */

@@ -3,7 +3,7 @@
  *     egress_load server PORT
  *     egress_load bulk   HOW PORT SERVER-PORT BYTES    GB/s of one tunnel, server to client
  *     egress_load first  HOW PORT SERVER-PORT N        µs from connect(2) to the server's first byte, N times, a line each
- *     egress_load short  HOW PORT SERVER-PORT SECONDS  requests a second, four at a time, one connection each
+ *     egress_load short  HOW PORT SERVER-PORT SECONDS  requests a second, sixteen at a time, one connection each
  *     egress_load idle   HOW PORT SERVER-PORT N        N tunnels that do nothing; says "ready", and ends with its standard input
  *     egress_load late   HOW PORT SERVER-PORT SECONDS  how late a tunnel of SECONDS was reset, in ms, while bytes come as fast as they can
  *
@@ -26,7 +26,7 @@
 #include <unistd.h>
 
 #define CHUNK (256u << 10)
-#define AT_ONCE 4
+#define AT_ONCE 16
 
 static bool through_proxy;
 static int port, server_port;
