@@ -6,6 +6,7 @@
 #include <signal.h>
 #include <sys/signalfd.h>
 #include <sys/time.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "apply/cgroup.h"
@@ -96,6 +97,18 @@ static void take_signals(struct supervisor *s, const struct supervised *command,
         }
 }
 
+/* What the init says of its program before it ends with it: we end what is left, and that may be the init before it has. Nothing: it was
+ * killed. */
+static void hear_end(struct supervisor *s) {
+        int status;
+
+        if (read(s->foreground.ended, &status, sizeof status) != sizeof status)
+                return;
+        s->told = true;
+        s->ending.process = (struct process_end){ .signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0,
+                .exit_code = WIFSIGNALED(status) ? 0 : WEXITSTATUS(status) };
+}
+
 /* One round of waiting and of what came. *RET_ENDED is set when the command's first process has. */
 static int step(struct supervisor *s, const struct supervised *command, struct terminal_relay *relay, bool *ret_ended, struct error *err) {
         struct pollfd fds[3 + 3 + OUTPUT_POLLFDS + 1] = {
@@ -121,6 +134,8 @@ static int step(struct supervisor *s, const struct supervised *command, struct t
                 return r;
         if (s->output)
                 output_relay_step(s->output, fds + n - OUTPUT_POLLFDS);
+        if (fds[n].revents)
+                hear_end(s);
         *ret_ended = fds[0].revents || fds[n].revents;
         return 0;
 }
@@ -202,11 +217,13 @@ static void note_usage(struct supervisor *s, const struct supervised *command) {
 }
 
 static int reap(struct supervisor *s, const struct supervised *command, struct error *err) {
-        struct process_end *end = &s->ending.process;
-        int r = process_reap_end(command->pidfd, end);
+        struct process_end end;
+        int r = process_reap_end(command->pidfd, &end);
 
-        if (r == 0 && command->by_init && !end->signal && end->exit_code > 128)
-                *end = (struct process_end){ .signal = end->exit_code - 128 };
+        if (r == 0 && command->by_init && !end.signal && end.exit_code > 128)
+                end = (struct process_end){ .signal = end.exit_code - 128 };
+        if (r == 0 && !s->told)
+                s->ending.process = end;
         return r < 0 ? fail_errno(err, CODE_INTERNAL, -r, "", "cannot take the command's exit status") : 0;
 }
 

@@ -33,6 +33,7 @@ struct supervisor {
         struct output_relay *output; /* NULL: the command has our own streams */
         struct output_budget shown;  /* of a terminal, which has no relay but its own */
         uint64_t began_us;
+        bool told;               /* how its program ended, by its init */
         struct ending ending;
         const struct status_disk_claim *disk; /* where to ask what the sandbox keeps on disk; NULL: nowhere */
         struct sage_disk used;
