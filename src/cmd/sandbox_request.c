@@ -1,13 +1,18 @@
 #include "cmd/sandbox_request.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 
 #include "base/str.h"
+#include "cmd/duration.h"
 #include "plan/sage_draft.h"
+
+#define TIME_MAX_S UINT64_C(1000000000) /* as the schemas have it */
 
 enum kind {
         TEXT,  /* the option's value is the member's, as plain text */
+        TIME,  /* the same for seconds, which may have units */
         OTHER, /* the member comes about below */
 };
 
@@ -43,8 +48,8 @@ static const struct setting {
         { "--network-allow-private", "deny_private_networks", 0, SAGE_NETWORK, OTHER },
         { "--network-max-download", "max_response_bytes", offsetof(struct sandbox_options, network_max_download), SAGE_NETWORK, TEXT },
         { "--network-max-upload", "max_request_body_bytes", offsetof(struct sandbox_options, network_max_upload), SAGE_NETWORK, TEXT },
-        { "--network-timeout", "max_wall_time_seconds", offsetof(struct sandbox_options, network_timeout), SAGE_NETWORK, TEXT },
-        { "--timeout", "max_wall_time_seconds", offsetof(struct sandbox_options, timeout), SAGE_PROCESS, TEXT },
+        { "--network-timeout", "max_wall_time_seconds", offsetof(struct sandbox_options, network_timeout), SAGE_NETWORK, TIME },
+        { "--timeout", "max_wall_time_seconds", offsetof(struct sandbox_options, timeout), SAGE_PROCESS, TIME },
         { "--max-output-bytes", "max_output_bytes", offsetof(struct sandbox_options, max_output_bytes), SAGE_PROCESS, TEXT },
 };
 
@@ -87,10 +92,19 @@ int sandbox_request_name(int r, struct error *err) {
 
 /* ---- what was said ------------------------------------------------------------------------------------------------------ */
 
+/* "1m30s" as "90.000000"; what is no time stays as it is, for whoever says so. */
+static const char *in_seconds(struct arena *arena, const char *text) {
+        uint64_t us;
+
+        if (duration_parse(text, TIME_MAX_S, &us) < 0)
+                return text;
+        return arena_printf(arena, "%" PRIu64 ".%06" PRIu64, us / 1000000, us % 1000000);
+}
+
 static int take_texts(struct arena *arena, const struct sandbox_options *o, struct sage_request *said, struct error *err) {
         for (size_t i = 0; i < ELEMENTSOF(settings); i++) {
                 const struct setting *s = &settings[i];
-                const char *text = s->kind == TEXT ? *(const char *const *)((const char *)o + s->offset) : NULL;
+                const char *text = s->kind == OTHER ? NULL : *(const char *const *)((const char *)o + s->offset);
                 const struct spec_type *type = sage_groups[s->group].type;
                 unsigned member = (unsigned)spec_member_find(type, s->member, strlen(s->member));
                 union sage_value value;
@@ -98,6 +112,8 @@ static int take_texts(struct arena *arena, const struct sandbox_options *o, stru
 
                 if (!text)
                         continue;
+                if (s->kind == TIME)
+                        text = in_seconds(arena, text);
                 if ((r = spec_member_decode(arena, type, member, text, &value, err)) < 0) {
                         err->code = (uint16_t)sage_code(s->group, s->member);
                         return about(s->option, r, err);

@@ -140,6 +140,7 @@ static int place_workspace(struct arena *arena, const struct sandbox_found *foun
         return judge(arena, request, &found->sources, config, ret, err);
 }
 
+/* Without a command it is what those have that are executed in the sandbox. */
 static struct oci_process *make_process(
         struct arena *arena, const struct sandbox_found *found, const struct sage_request *request, char *const *command) {
         struct oci_process *process = arena_new(arena, struct oci_process);
@@ -149,11 +150,13 @@ static struct oci_process *make_process(
         process->has = OCI_PROCESS_HAS_TERMINAL;
         process->terminal = found->terminal;
         process->cwd = request->filesystem->workspace_root;
+        fill_environment(arena, found, request, process);
         while (command[process->n_args])
                 process->n_args++;
+        if (process->n_args == 0)
+                return process;
         process->args = arena_array(arena, const char *, process->n_args + 1);
         memcpy(process->args, command, process->n_args * sizeof *command);
-        fill_environment(arena, found, request, process);
         return process;
 }
 
@@ -173,8 +176,7 @@ int spec_sandbox(struct arena *arena, const struct sandbox_options *o, const str
                 return r;
         config->root = arena_new(arena, struct oci_root);
         *config->root = (struct oci_root){ .has = OCI_ROOT_HAS_READONLY, .path = "rootfs", .readonly = true };
-        if (*command)
-                config->process = make_process(arena, found, asked.request, command);
+        config->process = make_process(arena, found, asked.request, command);
         *ret = config;
         return 0;
 }

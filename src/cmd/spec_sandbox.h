@@ -62,8 +62,8 @@ struct sandbox_options {
                 SANDBOX_ROW("network-max-download", OPTION_TEXT, network_max_download, \
                         "bytes that one connection may receive (default: 10 MiB)"), \
                 SANDBOX_ROW("network-max-upload", OPTION_TEXT, network_max_upload, "bytes that one connection may send (default: 1 MiB)"), \
-                SANDBOX_ROW("network-timeout", OPTION_TEXT, network_timeout, "seconds that one connection may last (default: 30)"), \
-                SANDBOX_ROW("timeout", OPTION_TEXT, timeout, "seconds that a command may run"), \
+                SANDBOX_ROW("network-timeout", OPTION_TEXT, network_timeout, "time that one connection may last (default: 30s)"), \
+                SANDBOX_ROW("timeout", OPTION_TEXT, timeout, "time that a command may run (90, 1m30s)"), \
                 SANDBOX_ROW( \
                         "max-output-bytes", OPTION_TEXT, max_output_bytes, "bytes of a command's output that are kept (default: 1 MiB)"), \
                 SANDBOX_ROW("policy", OPTION_TEXT, policy, "file (or fd:N) with Sage's objects, which options only make tighter"), \
@@ -91,8 +91,8 @@ struct sandbox_found {
         const char *term; /* what TERM is, with a terminal */
 };
 
-/* A bundle as bare as a strict sandbox wants it: an empty root, the annotations, and a process if there is a COMMAND. What a member of the
- * request is wrong with is told by the name of its option. Pure; *ret lives in ARENA and points into O, FOUND and COMMAND. */
+/* A bundle as bare as a strict sandbox wants it: an empty root, the annotations, and a process, which has no args where there is no COMMAND. What
+ * a member of the request is wrong with is told by the name of its option. Pure; *ret lives in ARENA and points into O, FOUND and COMMAND. */
 int spec_sandbox(struct arena *arena, const struct sandbox_options *o, const struct sandbox_found *found, char *const *command,
         struct oci_config **ret, struct error *err);
 

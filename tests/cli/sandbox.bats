@@ -6,10 +6,7 @@ workspaces() {
         ls -d /var/tmp/sage-sandbox-* 2>/dev/null || true
 }
 
-setup_file() {
-        WORKSPACES_BEFORE=$(ls -d /var/tmp/sage-sandbox-* 2>/dev/null || true)
-        export WORKSPACES_BEFORE
-}
+WORKSPACES_BEFORE=$(workspaces) # of each test: bats reads this file for every one
 
 # sandbox [ARGUMENT]...: as uid 1001, and whatever comes of it, nothing is left.
 sandbox() {

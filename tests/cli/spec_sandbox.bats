@@ -41,10 +41,10 @@ member() {
         [ "$(jq -r '"\(.request.profile) \(.request.resources.memory_mb) \(.request.network.mode)"' <<<"$output")" = 'strict 64 allowlist' ]
 }
 
-@test "without a command there is no process" {
+@test "without a command there is only what is executed in the sandbox later will have" {
         places
-        spec --workspace "$WORKSPACE"
-        [ "$(jq .process config.json)" = null ]
+        spec --workspace "$WORKSPACE" --env A=1
+        [ "$(jq -c '[.process.args, .process.cwd, .process.env[-1]]' config.json)" = "[null,\"$(jq -r .process.cwd config.json)\",\"A=1\"]" ]
 }
 
 @test "a symlink is followed once, to the workspace as it is" {

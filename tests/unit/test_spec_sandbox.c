@@ -71,14 +71,16 @@ static void refuse(const char *line, const struct sandbox_found *found, enum cod
 static void without_options_it_is_as_bare_as_can_be(void **state) {
         _cleanup_arena_ struct arena arena = { 0 };
         const struct sandbox_found found = found_workspace();
-        const struct oci_config *config = make(&arena, "", &found);
+        struct oci_config *config = make(&arena, "", &found);
         (void)state;
 
-        assert_null(config->process);
+        assert_null(config->process->args);
+        assert_string_equal(config->process->cwd, "/srv/w");
         assert_null(config->linux);
         assert_int_equal(config->n_mounts, 0);
         assert_string_equal(config->root->path, "rootfs");
         assert_true(config->root->readonly);
+        config->process->n_env = 0;
         assert_string_equal(text_of(&arena, config),
                 "\nsage.sandbox.filesystem={\"workspace\":\"/srv/w\",\"workspace_st_dev\":5,\"workspace_st_ino\":7,\"workspace_root\":\"/srv/w\","
                 "\"allow_symlinks\":true}\n"
@@ -150,6 +152,8 @@ static void every_option_is_a_member(void **state) {
                         "\"allowed_schemes\":[\"http\",\"https\"],\"max_wall_time_seconds\":2.5}" },
                 { "--network-mode unrestricted", "sage.sandbox.network={\"mode\":\"unrestricted\",\"deny_private_networks\":false}" },
                 { "--timeout 0.5", "\"max_wall_time_seconds\":0.5" },
+                { "--timeout 1m30s", "\"max_wall_time_seconds\":90" },
+                { "--network-host x.org --network-timeout 250ms", "\"max_wall_time_seconds\":0.25" },
                 { "--max-output-bytes 4096", "\"max_output_bytes\":4096" },
                 { "--network-host x.org x", "\nenv HTTPS_PROXY=http://127.0.0.1:3128\n" },
                 { "--network-host x.org x", "\nenv no_proxy=\n" },
@@ -215,6 +219,7 @@ static void what_is_wrong_has_the_name_of_its_option(void **state) {
                 { "--network-host x.org --network-max-upload -1", CODE_NETWORK_POLICY_INVALID, "--network-max-upload", "integer" },
                 { "--network-mode unrestricted --network-timeout 3", CODE_NETWORK_POLICY_INVALID, "--network-timeout", "unrestricted" },
                 { "--timeout 0", CODE_CONFIG_INVALID, "--timeout", "above 0" },
+                { "--timeout soon", CODE_CONFIG_INVALID, "--timeout", "number" },
                 { "--max-output-bytes 0", CODE_CONFIG_INVALID, "--max-output-bytes", "from 1" },
                 { "--tty=maybe", CODE_USAGE, "--tty", "auto, true or false" },
                 { "--tty", CODE_USAGE, "--tty", "no command" },
