@@ -35,6 +35,7 @@ class Sandbox(container.Container):
         vm.on_end(shutil.rmtree, self.workspace)
         self.sage = {
             "profile": "strict",
+            "process.allow_shell": "true",
             "filesystem.workspace": self.workspace,
             "resources.disk_mb": str(disk // MIB),
             "host.linux_cgroup_root": self.cgroup_root.path,
