@@ -1,6 +1,7 @@
 #include "plan/sandbox_parts.h"
 
-/* Sage's list, then what programs need of /etc: where libraries are, which of several programs a name means, and the time. */
+/* Sage's list, and the headers without which its compilers build nothing; then what programs need of /etc: where libraries are, which of
+ * several programs a name means, the time, and what the JDKs of distributions keep there and do not start without. */
 const char *const sandbox_places[] = {
         "/usr/bin",
         "/usr/sbin",
@@ -8,6 +9,7 @@ const char *const sandbox_places[] = {
         "/usr/lib64",
         "/usr/libexec",
         "/usr/share",
+        "/usr/include",
         "/usr/local/bin",
         "/usr/local/lib",
         "/bin",
@@ -17,6 +19,10 @@ const char *const sandbox_places[] = {
         "/etc/alternatives",
         "/etc/ld.so.cache",
         "/etc/localtime",
+        "/etc/java",
+        "/etc/java-17-openjdk",
+        "/etc/java-21-openjdk",
+        "/etc/java-25-openjdk",
 };
 const size_t sandbox_n_places = ELEMENTSOF(sandbox_places);
 

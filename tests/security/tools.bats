@@ -1,28 +1,39 @@
-# The other side of the payload filter: what people run in sandboxes works under it, offline and online. docs/security.md tells what does not.
+# The other side of the payload filter: what people run in sandboxes works under it, offline and online, and in a strict sandbox as it is.
+# docs/security.md tells what does not.
 #
 # A tool that this machine has not is named on a line of its own, and its test passes: these are tests of the filter, not of the machine.
+load attack
 
-bats_require_minimum_version 1.8.0
-
-setup_file() {
+# In the workspace of a strict sandbox.
+workplace() {
         make -s -C "$SAGE_BUILD" tests/security/escape/filtered >/dev/null
+        strict
+        cd "$WORKSPACE" || return
 }
 
-setup() {
-        export HOME=$BATS_TEST_TMPDIR/home
-        mkdir "$HOME" "$BATS_TEST_TMPDIR/work"
-        cd "$BATS_TEST_TMPDIR/work" || return
+# under FILTER SCRIPT: bash runs SCRIPT under the filter and nothing else of a sandbox. Sets $status and $output; what it says is in ../said.
+under() {
+        status=0
+        output=$(HOME=$BATS_TEST_TMPDIR timeout -k 1 100 "$SAGE_BUILD/tests/security/escape/filtered" "$1" bash -euo pipefail -c "$2" 2>../said </dev/null 3>&-) || status=$?
 }
 
-# works TEXT SCRIPT: bash under either filter of a strict sandbox runs SCRIPT with success and prints TEXT.
+# in_sandbox SCRIPT: the same as the sandbox's user, in one, with what the system's directories have.
+in_sandbox() {
+        chown -R 1001:1001 "$WORKSPACE"
+        arguments /bin/bash -euo pipefail -c "$1"
+        status=0
+        output=$(timeout -k 1 100 "$SAGE_UNREFUSED" --root "$ROOT" run --bundle "$BUNDLE" box 2>../said </dev/null 3>&-) || status=$?
+}
+
+# works TEXT SCRIPT: SCRIPT succeeds and prints TEXT, a pattern, under either filter of a strict sandbox and in one.
 works() {
-        local mode output status
-        for mode in strict-none strict-network; do
-                status=0
-                output=$(timeout -k 1 100 "$SAGE_BUILD/tests/security/escape/filtered" "$mode" bash -euo pipefail -c "$2" 2>err </dev/null 3>&-) || status=$?
+        local where
+        for where in 'under strict-none' 'under strict-network' in_sandbox; do
+                $where "$2"
+                # shellcheck disable=SC2053 # a pattern
                 [ "$status" -eq 0 ] && [[ "$output" == $1 ]] || {
-                        printf '%s: exit status %s\n%s\n' "$mode" "$status" "$output"
-                        tail -n 20 err
+                        printf '%s: exit status %s\n%s\n' "$where" "$status" "$output"
+                        tail -n 20 ../said
                         return 1
                 }
         done
@@ -40,17 +51,21 @@ here() {
 }
 
 @test "bash: pipelines, substitutions, coprocesses, jobs and limits work under the payload filter" {
+        workplace
         works $'B\nhi\nended\n100\nnice' 'x=$(echo a | tr a B); cat <(echo "$x"); coproc cat; echo hi >&"${COPROC[1]}"; read -r line <&"${COPROC[0]}"; echo "$line"
                 (exit 0) & wait $! && echo ended; ulimit -n 100; ulimit -n; nice -n 3 ionice -c 3 taskset -c 0 setarch -R chrt -b 0 echo nice'
 }
 
 @test "Python: subprocess, asyncio and multiprocessing work under the payload filter" {
+        workplace
+        cp "$SAGE_TESTS/security/tools.py" .
         works $'subprocess works too\nasyncio exec\nasyncio shell 3\nasyncio thread 4\n'$'multiprocessing pipe told\nmultiprocessing pool [[]1, 4, 9]\n'$(
         )$'futures [[]1, 4, 9]\nmultiprocessing queue queued\nmultiprocessing spawn\nlock 3\nshared memory True\nthread\nUnix sockets refused' \
-                "python3 '$SAGE_TESTS/security/tools.py'"
+                'python3 tools.py'
 }
 
 @test "gcc and make work under the payload filter" {
+        workplace
         cat >program.c <<-'C'
 		#include <pthread.h>
 		#include <stdio.h>
@@ -63,6 +78,7 @@ here() {
 
 @test "git works under the payload filter" {
         here git || return 0
+        workplace
         works $'first\nfirst\nsecond' 'rm -rf one two three; export GIT_AUTHOR_NAME=a GIT_AUTHOR_EMAIL=a@b GIT_COMMITTER_NAME=a GIT_COMMITTER_EMAIL=a@b
                 git init -q one; cd one; echo 1 >file; git add file; git commit -qm first; echo 2 >file; git diff | cat >/dev/null; git stash -q; git stash pop -q
                 git gc -q; git fsck >/dev/null 2>&1; git clone -q . ../two; git -C ../two log --format=%s; git worktree add -q ../three; git commit -qam second
@@ -71,6 +87,7 @@ here() {
 
 @test "Node: child processes, workers and file watching work under the payload filter" {
         here node || return 0
+        workplace
         cat >program.js <<-'JS'
 		const { execFileSync, exec, spawn, fork } = require('child_process'), fs = require('fs');
 		const { Worker, isMainThread, parentPort } = require('worker_threads'), { once } = require('events');
@@ -93,6 +110,7 @@ here() {
 
 @test "npm works under the payload filter" {
         here node npm || return 0
+        workplace
         mkdir one two
         echo '{"name": "one", "version": "1.0.0", "scripts": {"test": "node -p 6*7"}}' >one/package.json
         echo '{"name": "two", "version": "1.0.0"}' >two/package.json
@@ -101,6 +119,7 @@ here() {
 
 @test "Java: compiling, child processes, selectors, pipes and threads work under the payload filter" {
         here javac java || return 0
+        workplace
         cat >Program.java <<-'JAVA'
 		import java.nio.channels.*; import java.util.concurrent.*;
 		public class Program {
@@ -118,6 +137,7 @@ here() {
 
 @test "pip works under the payload filter" {
         here pip || return 0
+        workplace
         mkdir -p tool tool-1.dist-info
         echo 'print("installed")' >tool/__main__.py
         printf 'Metadata-Version: 2.1\nName: tool\nVersion: 1\n' >tool-1.dist-info/METADATA
