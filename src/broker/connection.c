@@ -22,14 +22,15 @@ static const struct state_row {
         connection_step *run;
         enum manner manner;
         enum refusal late; /* what the deadline means */
+        bool expects;      /* it begins with a question */
 } states[] = {
-        [CONNECTION_HEAD] = { head_run, BY_REPLY, REFUSAL_HEAD_TIME },
-        [CONNECTION_DIALING] = { dialing_run, BY_REPLY, REFUSAL_WALL_TIME },
-        [CONNECTION_HELLO] = { hello_run, BY_ALERT, REFUSAL_WALL_TIME },
-        [CONNECTION_HELLO_ANSWER] = { hello_answer_run, BY_ALERT, REFUSAL_WALL_TIME },
-        [CONNECTION_HELLO_AGAIN] = { hello_again_run, BY_ALERT, REFUSAL_WALL_TIME },
+        [CONNECTION_HEAD] = { head_run, BY_REPLY, REFUSAL_HEAD_TIME, .expects = true },
+        [CONNECTION_DIALING] = { dialing_run, BY_REPLY, REFUSAL_WALL_TIME, .expects = true },
+        [CONNECTION_HELLO] = { hello_run, BY_ALERT, REFUSAL_WALL_TIME, .expects = true },
+        [CONNECTION_HELLO_ANSWER] = { hello_answer_run, BY_ALERT, REFUSAL_WALL_TIME, .expects = true },
+        [CONNECTION_HELLO_AGAIN] = { hello_again_run, BY_ALERT, REFUSAL_WALL_TIME, .expects = true },
         [CONNECTION_TUNNEL] = { tunnel_run, BY_RESET, REFUSAL_WALL_TIME },
-        [CONNECTION_EXCHANGE] = { exchange_run, BY_ANSWER, REFUSAL_WALL_TIME },
+        [CONNECTION_EXCHANGE] = { exchange_run, BY_ANSWER, REFUSAL_WALL_TIME, .expects = true },
         [CONNECTION_REPLY] = { reply_run, BY_RESET, REFUSAL_WALL_TIME },
         [CONNECTION_LINGER] = { linger_run, BY_RESET, REFUSAL_NONE },
 };
@@ -111,6 +112,7 @@ int connection_open(struct broker *broker, int fd) {
         c->origin = (struct side){ .source.ready = origin_ready, .fd = -1, .witness = -1 };
         c->up.limit = broker->policy->max_request_body_bytes;
         c->down.limit = broker->policy->max_response_bytes;
+        loop_expect(&broker->loop);
         deadline_set(&broker->loop.deadlines, &c->deadline,
                 c->wall_us - c->accepted_us > HEAD_TIME_US ? c->accepted_us + HEAD_TIME_US : c->wall_us);
         return 0;
@@ -120,6 +122,8 @@ enum step connection_enter(struct connection *c, enum connection_state state) {
         if (c->state == CONNECTION_HEAD)
                 deadline_set(&c->broker->loop.deadlines, &c->deadline, c->wall_us);
         c->state = state;
+        if (states[state].expects)
+                loop_expect(&c->broker->loop);
         return STEP_NEXT;
 }
 

@@ -68,6 +68,7 @@ static const struct call front_calls[] = {
         CALL_IF(sendto, 3, MSG_FASTOPEN, 0),
         CALL_IF(sendmsg, 2, MSG_FASTOPEN, 0),
         CALL(accept4),
+        CALL(sched_yield),
         CALL(epoll_create1),
         CALL(getsockname),
         CALL(getcpu), /* where the C library does not know by itself (rseq(2)) */

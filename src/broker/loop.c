@@ -5,6 +5,7 @@
 #include "base/time.h"
 
 #include <limits.h>
+#include <sched.h>
 #include <sys/epoll.h>
 
 /* Small, so that the clock is looked at often whatever the flood. */
@@ -106,13 +107,25 @@ static void run_tasks(struct loop *loop) {
         }
 }
 
+static int wait(struct loop *loop, struct epoll_event events[BATCH]) {
+        while (loop->now_us < loop->expects_until_us && time_to_wait(loop) != 0) {
+                int n = epoll_wait(loop->epoll, events, BATCH, 0);
+
+                if (n != 0)
+                        return n;
+                sched_yield();
+                loop->now_us = time_monotonic_us();
+        }
+        return epoll_wait(loop->epoll, events, BATCH, time_to_wait(loop));
+}
+
 int loop_run(struct loop *loop, struct error *err) {
         struct epoll_event events[BATCH];
 
         look_at_clock(loop);
         while (!loop->stopped) {
                 struct task *put_off;
-                int n = epoll_wait(loop->epoll, events, BATCH, time_to_wait(loop));
+                int n = wait(loop, events);
 
                 if (n < 0 && errno != EINTR)
                         return fail_errno(err, CODE_INTERNAL, errno, "", "cannot wait for sockets");

@@ -7,6 +7,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#define LOOP_EXPECT_US 100u
+
 /* Part of what has the descriptor. events: EPOLLIN and so on (epoll_ctl(2)). */
 struct source {
         void (*ready)(struct source *source, uint32_t events);
@@ -21,7 +23,8 @@ struct task {
 
 struct loop {
         int epoll;
-        uint64_t now_us; /* CLOCK_MONOTONIC, as of the last thing that happened */
+        uint64_t now_us;           /* CLOCK_MONOTONIC, as of the last thing that happened */
+        uint64_t expects_until_us; /* loop_expect() */
         struct deadlines deadlines;
         struct task_queue {
                 struct task *first, **last; /* last: where the next one goes, if there is a first */
@@ -44,6 +47,13 @@ void loop_later(struct loop *loop, struct task *task);
 void loop_put_off(struct loop *loop, struct task *task);
 /* All that was put off, now. Nothing else is left to do. */
 void loop_catch_up(struct loop *loop);
+
+/* Somebody was asked who may be on this host and answer at once. Going to sleep and being woken takes longer then than all else that an answer
+ * needs, in a virtual machine above all; so for as long as that takes the loop only looks, and lets others run. Not for what may come at any
+ * time: a processor that only looks does not sleep. */
+static inline void loop_expect(struct loop *loop) {
+        loop->expects_until_us = loop->now_us + LOOP_EXPECT_US;
+}
 
 /* Until stopped is set. */
 int loop_run(struct loop *loop, struct error *err);
