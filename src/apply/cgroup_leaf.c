@@ -54,6 +54,16 @@ int cgroup_leaf_prepare(int dir, const struct plan_cgroup *cgroup, struct error 
         return 0;
 }
 
+/* /proc/swaps is there where the kernel was built with CONFIG_SWAP. */
+int cgroup_check_swap(int dir, const struct plan_cgroup *cgroup, struct error *err) {
+        for (size_t i = 0; i < cgroup->n_writes; i++)
+                if (streq(cgroup->writes[i].file, "memory.swap.max") && faccessat(dir, "memory.swap.max", F_OK, 0) < 0 &&
+                        access("/proc/swaps", F_OK) == 0)
+                        return fail(err, CODE_RESOURCE_LIMITS_UNSUPPORTED, EOPNOTSUPP, cgroup->writes[i].field,
+                                "cgroups have no memory.swap.max, so memory can leave the limit by way of swap");
+        return 0;
+}
+
 /* ---- one leaf ----------------------------------------------------------------------------------------------------------- */
 
 /* What container-aware programs look for in their own cgroup, and there alone: the hierarchy above is out of their sight (cgroup

@@ -10,6 +10,10 @@
  * there any more. Errors: CODE_RESOURCE_LIMITS_UNSUPPORTED with the field of CGROUP that needs the controller. */
 int cgroup_leaf_prepare(int dir, const struct plan_cgroup *cgroup, struct error *err);
 
+/* Refuses a memory limit of CGROUP that pages could leave by way of swap: DIR has no memory.swap.max, and this kernel has swap. Admission has
+ * looked at another cgroup. */
+int cgroup_check_swap(int dir, const struct plan_cgroup *cgroup, struct error *err);
+
 /* Makes the leaf NAME in DIR, repeats there the limits of CGROUP that programs read of their own cgroup to size themselves (JVM, Node, Go),
  * and has its processes killed together (memory.oom.group). -EEXIST, ERR untouched, where it is there and in use; one that an ended command
  * has left is taken anew.

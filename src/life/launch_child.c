@@ -188,7 +188,7 @@ static int follow_usher(struct launch *l, struct error *err) {
 
 int launch_clone_child(struct launch *l, struct error *err) {
         struct oom_loan oom = { .n = 0 };
-        int r = oom_score_lend(l->plan->process, &oom, err);
+        int r = l->plan->sandbox ? 0 : oom_score_lend(l->plan->process, &oom, err);
 
         if (r < 0)
                 return r;
@@ -212,6 +212,8 @@ int launch_clone_child(struct launch *l, struct error *err) {
                 return r;
         if (l->result.pid < 0)
                 return child_not_made(l->plan, l->result.pid, err);
+        if (l->plan->sandbox)
+                launch_spare_init(l);
         if (l->usher && (r = follow_usher(l, err)) < 0)
                 return r;
         log_debug("%s: its first process is %d, in new namespaces %#llx", l->plan->id, l->result.pid,

@@ -2,9 +2,13 @@
 #include "life/launch_steps.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
 
 #include "apply/cgroup_leaf.h"
 #include "base/fd.h"
+#include "base/file.h"
 #include "base/log.h"
 #include "base/process.h"
 #include "life/gate.h"
@@ -20,12 +24,23 @@ int launch_check_cgroup(const struct launch *l, const struct status_cgroup_claim
 }
 
 int launch_make_leaves(struct launch *l, struct error *err) {
-        int r = cgroup_leaf_prepare(l->cgroup, l->plan->cgroup, err);
+        int r;
 
-        if (r < 0)
+        if ((r = cgroup_leaf_prepare(l->cgroup, l->plan->cgroup, err)) < 0 || (r = cgroup_check_swap(l->cgroup, l->plan->cgroup, err)) < 0)
                 return r;
         r = cgroup_leaf_make(l->cgroup, LEAF_INIT, l->plan->cgroup, &l->init_leaf, err);
         return r == -EEXIST ? fail(err, CODE_BUSY, EEXIST, l->plan->cgroup->path, "the cgroup of the sandbox is another's") : r;
+}
+
+/* The kernel shall kill anybody out of memory rather than process 1, which needs little and takes all of the sandbox along. Lowering a score takes
+ * CAP_SYS_RESOURCE on the host (proc_pid_oom_score_adj(5)); without it the score stays what it is. Commands do not inherit it: they are made by
+ * the runtime. */
+void launch_spare_init(const struct launch *l) {
+        static const char never[] = "-1000";
+        char path[40];
+
+        snprintf(path, sizeof path, "/proc/%d/oom_score_adj", l->result.pid);
+        (void)file_write(AT_FDCWD, path, never, strlen(never));
 }
 
 /* Everything is in place, and MAIN, the init of the bundle's process, 0 for none, waits for the last word. Process 1 goes first: when the

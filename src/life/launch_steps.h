@@ -34,6 +34,7 @@ int launch_share_rdt(struct launch *l, struct error *err);
  * it runs or waits for `start`, and the word to process 1 that it may serve. */
 int launch_check_cgroup(const struct launch *l, const struct status_cgroup_claim *claim, struct error *err);
 int launch_make_leaves(struct launch *l, struct error *err);
+void launch_spare_init(const struct launch *l);
 int launch_begin_commands(struct launch *l, struct error *err);
 
 /* launch_child.c: all that the child will need, and the child. */

@@ -54,6 +54,13 @@ def test_a_limit_of_one_percent_and_one_between_two_pages_are_kept_as_numbers(vm
     assert group(box).read("pids.max") == "4"
 
 
+def test_process_1_is_the_last_that_the_kernel_would_kill_and_commands_are_as_any(vm):
+    box = sandbox_of(vm, "/bin/sleep", "1000").launch()
+    with open(f"/proc/{box.state()['pid']}/oom_score_adj") as file:
+        assert file.read() == "-1000\n"
+    box.exec("cat", "/proc/1/oom_score_adj", "/proc/self/oom_score_adj").must_print("0\n0\n")
+
+
 EAT = "import os, time\nchunks = []\nwhile True: chunks.append(bytearray(1 << 20))"
 
 
