@@ -91,20 +91,9 @@ static int limit(int leaf, const struct plan_cgroup *cgroup, struct error *err) 
                 : 0;
 }
 
-/* One that is there is a command's, or was: the kernel removes only what holds no process. */
-static int make_directory(int dir, const char *name) {
-        if (mkdirat(dir, name, 0755) == 0)
-                return 0;
-        if (errno != EEXIST)
-                return -errno;
-        if (unlinkat(dir, name, AT_REMOVEDIR) < 0)
-                return -EEXIST;
-        return mkdirat(dir, name, 0755) < 0 ? -errno : 0;
-}
-
 int cgroup_leaf_make(int dir, const char *name, const struct plan_cgroup *cgroup, int *ret_fd, struct error *err) {
         _cleanup_close_ int fd = -1;
-        int r = make_directory(dir, name);
+        int r = mkdirat(dir, name, 0755) < 0 ? -errno : 0;
 
         if (r == -EEXIST)
                 return r;

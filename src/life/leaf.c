@@ -1,33 +1,64 @@
 #define _GNU_SOURCE
 #include "life/leaf.h"
 
+#include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "apply/cgroup_leaf.h"
 #include "base/fd.h"
+#include "base/str.h"
 #include "life/cgroup_claim.h"
 
-/* pids.max allows no more processes (PID_MAX_LIMIT, linux/threads.h), and a command has two. */
-enum { EXECS_MAX = 2 << 20 };
+static const char exec_prefix[] = "exec-";
 
-static int gone(const struct container *container, struct error *err) {
-        return fail(err, CODE_INVALID_STATE, ESRCH, container->status.cgroup->path, "container not running: the sandbox's cgroup is gone");
+enum { LINKS = 4, TRIES = 64 };
+
+/* Leaves whose runtime has not stayed with its command are nobody's to remove, and the kernel removes only those that hold no process. The
+ * runtime that has one is in its name: another that is about to remove its own, or to fill it, lives. A directory has a link for each of its
+ * subdirectories (fs/kernfs/inode.c): mostly there are the two of process 1 and of the bundle's process alone, and nothing to look for. */
+static void sweep(int dir) {
+        _cleanup_dir_ DIR *entries = NULL;
+        int listed = -1;
+        struct stat st;
+
+        if (fstat(dir, &st) < 0 || st.st_nlink <= LINKS || (listed = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)) < 0)
+                return;
+        entries = fdopendir(listed);
+        if (!entries) {
+                close_fd(&listed);
+                return;
+        }
+        for (struct dirent *entry; (entry = readdir(entries));) {
+                const char *number = entry->d_type == DT_DIR ? str_after(entry->d_name, exec_prefix) : NULL;
+                long pid = number ? strtol(number, NULL, 10) : 0;
+
+                if (pid > 0 && kill((pid_t)pid, 0) < 0 && errno == ESRCH)
+                        (void)unlinkat(dir, entry->d_name, AT_REMOVEDIR);
+        }
 }
 
-static int make_one(int dir, const char *name, const struct plan_cgroup *limits, char text[32], int *ret, struct error *err) {
+/* exec-PID: no other runtime that lives has our pid, but for one in another PID namespace, or one that has ended before its command. */
+static int make_of_exec(int dir, const struct plan_cgroup *limits, char text[32], int *ret, struct error *err) {
         int r = -EEXIST;
 
-        for (unsigned n = 0; r == -EEXIST && n < EXECS_MAX; n++) {
-                if (name)
-                        snprintf(text, 32, "%s", name);
-                else
-                        snprintf(text, 32, "exec-%u", n);
+        sweep(dir);
+        for (unsigned n = 1; r == -EEXIST && n <= TRIES; n++) {
+                snprintf(text, 32, n == 1 ? "%s%d" : "%s%d-%u", exec_prefix, getpid(), n);
                 r = cgroup_leaf_make(dir, text, limits, ret, err);
-                if (name)
-                        break;
         }
-        return r == -EEXIST ? fail(err, CODE_BUSY, EEXIST, text, "this cgroup of the sandbox is in use") : r;
+        return r;
+}
+
+static int cannot_open(const struct status_cgroup_claim *claim, int r, struct error *err) {
+        if (r == -ENOENT)
+                return fail(err, CODE_INVALID_STATE, ESRCH, claim->path, "container not running: the sandbox's cgroup is gone");
+        return fail_errno(err, CODE_LAUNCH_FAILED, -r, claim->path, "cannot open the sandbox's cgroup");
 }
 
 int leaf_make(struct arena *arena, const struct container *container, const struct plan_cgroup *limits, const char *name, struct leaf *ret,
@@ -39,12 +70,16 @@ int leaf_make(struct arena *arena, const struct container *container, const stru
 
         if (!claim)
                 return 0;
-        r = cgroup_claim_open(container, &dir);
-        if (r == -ENOENT)
-                return gone(container, err);
+        if ((r = cgroup_claim_open(container, &dir)) < 0)
+                return cannot_open(claim, r, err);
+        if (name) {
+                snprintf(text, sizeof text, "%s", name);
+                r = cgroup_leaf_make(dir, text, limits, &fd, err);
+        } else
+                r = make_of_exec(dir, limits, text, &fd, err);
+        if (r == -EEXIST)
+                return fail(err, CODE_BUSY, EEXIST, text, "this cgroup of the sandbox is in use");
         if (r < 0)
-                return fail_errno(err, CODE_LAUNCH_FAILED, -r, claim->path, "cannot open the sandbox's cgroup");
-        if ((r = make_one(dir, name, limits, text, &fd, err)) < 0)
                 return r;
         *ret = (struct leaf){ .path = arena_printf(arena, "%s/%s", claim->path, text), .fd = fd };
         return 0;

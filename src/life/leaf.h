@@ -1,5 +1,5 @@
-/* Where in a sandbox's cgroup its processes are: "init" its process 1, "main" the bundle's process, "exec-N" a command. The claim on the cgroup
- * (cgroup_claim.h) covers all of them. */
+/* Where in a sandbox's cgroup its processes are: "init" its process 1, "main" the bundle's process, "exec-N" a command, where N is the pid of
+ * the runtime that runs it. The claim on the cgroup (cgroup_claim.h) covers all of them. */
 #pragma once
 
 #include "base/arena.h"
@@ -17,7 +17,7 @@ struct leaf {
 #define LEAF_NONE \
         { .fd = -1 }
 
-/* Makes the leaf NAME, or, with NAME NULL, the exec-N with the least N that is free. The container is locked: one that another runtime has just
- * made and not filled yet would be taken for one that was left. CODE_INVALID_STATE when the sandbox's cgroup is gone. */
+/* Makes the leaf NAME, or, with NAME NULL, one for an exec by this process; the empty ones of runtimes that have ended go first.
+ * CODE_INVALID_STATE when the sandbox's cgroup is gone. */
 int leaf_make(struct arena *arena, const struct container *container, const struct plan_cgroup *limits, const char *name, struct leaf *ret,
         struct error *err);

@@ -16,6 +16,7 @@ def sandbox_of(vm, *args, **resources):
     box = sandbox.Sandbox(vm, args)
     for name, value in {"cpu_percent": 100, "memory_mb": 128, "max_processes": 32, **resources}.items():
         box.sage[f"resources.{name}"] = str(value)
+    box.sage["process.max_processes"] = "200"
     if not args:
         del box.config["process"]["args"]
     return box
@@ -31,6 +32,11 @@ def leaves(box):
     return sorted(name for name in os.listdir(path) if os.path.isdir(f"{path}/{name}"))
 
 
+def leaf_of(box, execution):
+    """The leaf of an exec under way; of one that has ended, but for its command, too."""
+    return group(box, f"exec-{execution.popen.pid}")
+
+
 def spawn_exec(box, *args):
     return box.vm.spawn([box.runtime_path, "exec", box.id, *args])
 
@@ -38,9 +44,10 @@ def spawn_exec(box, *args):
 def test_limits_stand_in_the_sandbox_and_in_each_leaf(vm):
     box = sandbox_of(vm, "/bin/sleep", "1000", cpu_percent=50, memory_mb=96, max_processes=17).launch()
     limits = {"cpu.max": "50000 100000", "memory.max": str(96 * MIB), "memory.swap.max": "0", "pids.max": "17"}
-    box.runtime("exec", "--detach", box.id, "/bin/sleep", "1000").must_succeed()
-    assert leaves(box) == ["exec-0", "init", "main"], leaves(box)
-    for leaf in None, "exec-0", "init", "main":
+    command = spawn_exec(box, "sh", "-c", "echo up; sleep 1000")
+    vm.wait_until(lambda: "up" in command.output()[0], "the command is up")
+    assert [leaf.split("-")[0] for leaf in leaves(box)] == ["exec", "init", "main"], leaves(box)
+    for leaf in None, *leaves(box):
         found = {name: group(box, leaf).read(name) for name in limits}
         assert found == limits, (leaf, found)
     assert group(box).read("cgroup.procs") == ""
@@ -114,9 +121,9 @@ test_two_hundred_commands_at_a_time_all_run_and_leave_nothing.timeout = 320
 def test_a_killed_supervisor_leaves_no_process_of_its_command(vm):
     box = sandbox_of(vm).launch()
     command = spawn_exec(box, "bash", "-c", "trap '' TERM HUP; setsid sleep 1000 & sleep 1000")
-    vm.wait_until(lambda: os.path.exists(f"{group(box).path}/exec-0") and len(group(box, "exec-0").processes()) == 4, "the command is up")
+    vm.wait_until(lambda: leaf_of(box, command).exists() and len(leaf_of(box, command).processes()) == 4, "the command is up")
     command.popen.kill()
-    vm.wait_until(lambda: group(box, "exec-0").processes() == [], "it is gone", 1)
+    vm.wait_until(lambda: leaf_of(box, command).processes() == [], "it is gone", 1)
 
 
 def test_what_does_not_die_makes_the_sandbox_lost(vm):
