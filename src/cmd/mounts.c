@@ -63,6 +63,8 @@ static int change(struct invocation *invocation, const char *what, const char *i
                         spec_enum_name(&oci_status_enum, status));
         if ((r = container_load_plan(invocation->arena, &container, &plan, err)) < 0)
                 return r;
+        if (plan.sandbox)
+                return fail(err, CODE_INVALID_STATE, EINVAL, "", "a strict sandbox is never changed in place: its mounts stay what they are");
         if (streq(what, "add"))
                 return add(invocation, &container, init, &plan, asked, err);
         return live_mounts_remove(

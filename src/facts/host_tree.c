@@ -107,13 +107,18 @@ static void look_at(struct arena *arena, const struct facts_look *look, uint32_t
 
 int facts_look(struct host *host, const struct facts_look *looks, size_t n, uint32_t uid, uint32_t gid, struct error *err) {
         struct facts_tree *tree;
+        struct stat st;
 
-        if (host->recorded || host->facts.tree)
+        if (host->facts.tree)
                 return 0;
+        if (host->recorded)
+                return fail(err, CODE_CONFIG_INVALID, ENODATA, "tree", "this part is needed, and the recorded host does not have it");
         tree = arena_new(host->arena, struct facts_tree);
         tree->program = read_target(host->arena, "/proc/self/exe");
         if (!tree->program)
                 return fail_errno(err, CODE_INTERNAL, errno, "/proc/self/exe", "cannot tell where this program is");
+        if (stat("/proc/self/exe", &st) == 0)
+                tree->program_uid = st.st_uid;
         tree->places = arena_array(host->arena, struct facts_place, n);
         tree->n_places = n;
         for (size_t i = 0; i < n; i++)

@@ -22,6 +22,17 @@ static int check_programs(struct compilation *c, const char *workspace) {
         return hit ? REFUSE(c, "%s and %s are not apart: commands could change what this host runs", workspace, hit) : 0;
 }
 
+/* A process that may write it needs no more than a glimpse of it (/proc/PID/exe). A host that is not root runs from a sealed copy (finish() in
+ * compile.c); root's program should be nobody else's. */
+static int check_program_owner(struct compilation *c) {
+        uint32_t uid = c->plan->sandbox->uid;
+
+        if (c->facts->identity->euid != 0 || c->facts->tree->program_uid != uid)
+                return 0;
+        return fail(c->err, CODE_IDENTITY_INVALID, EINVAL, "sage.sandbox.host.linux_execution_uid",
+                "uid %u owns this runtime, %s, and could change what the host runs", uid, c->facts->tree->program);
+}
+
 int sandbox_check_workspace(struct compilation *c, const struct facts_place **ret) {
         const struct sage_filesystem *f = c->plan->sage->filesystem;
         const struct facts_place *place = facts_place(c->facts, f->workspace);
@@ -37,7 +48,7 @@ int sandbox_check_workspace(struct compilation *c, const struct facts_place **re
                         "%s is another directory than was meant: expected device %" PRIu64 ", inode %" PRIu64 ", found %" PRIu64
                         ", %" PRIu64,
                         f->workspace, f->workspace_st_dev, f->workspace_st_ino, place->dev, place->ino);
-        if ((r = check_programs(c, f->workspace)) < 0)
+        if ((r = check_programs(c, f->workspace)) < 0 || (r = check_program_owner(c)) < 0)
                 return r;
         if (place->uid != uid)
                 return REFUSE(c, "%s belongs to uid %u, and commands run as uid %u, which must own it", f->workspace, place->uid, uid);

@@ -83,6 +83,38 @@ nobody'
         [[ $output == *' 00 00 00'* && $output == *'chmod: changing permissions'* && $output == *$'out\nerr\nsubstituted' ]]
 }
 
+@test "what tells of the host in /proc is covered, and the rest read-only" {
+        strict
+        sandboxed 'for file in keys interrupts timer_list kcore; do [ ! -e /proc/$file ] || head -c 1 /proc/$file; done
+                ls /proc/acpi /proc/scsi 2>/dev/null | grep -v : | xargs; (echo x >/proc/self/comm) 2>&1 | sed "s/.*: //"; ls -d /sys/*'
+        printed $'\nRead-only file system\n/sys/fs'
+}
+
+@test "a sandbox that runs has its mounts for good" {
+        strict
+        config 'del(.process)'
+        detached runtime run --detach --bundle "$BUNDLE" box
+        succeeded
+        echo '[{"destination": "/x", "type": "tmpfs"}]' >"$BATS_TEST_TMPDIR/mounts.json"
+        detached runtime mounts add box "$BATS_TEST_TMPDIR/mounts.json"
+        failed 1 'never changed in place'
+        echo '[{"destination": "/proc"}]' >"$BATS_TEST_TMPDIR/mounts.json"
+        detached runtime mounts remove box "$BATS_TEST_TMPDIR/mounts.json"
+        failed 1 'never changed in place'
+}
+
+@test "an identity that owns the runtime is refused" {
+        strict
+        cp "$SAGE_RUNTIME" "$BATS_TEST_TMPDIR/runtime"
+        chown 1001 "$BATS_TEST_TMPDIR/runtime"
+        SAGE_RUNTIME=$BATS_TEST_TMPDIR/runtime
+        refused linux_execution_uid 'uid 1001 owns this runtime'
+        chown 0 "$BATS_TEST_TMPDIR/runtime"
+        mv "$BATS_TEST_TMPDIR/runtime" "$WORKSPACE/runtime"
+        SAGE_RUNTIME=$WORKSPACE/runtime
+        refused filesystem.workspace 'are not apart'
+}
+
 @test "mounts cannot be changed, and no other user namespace can be made" {
         strict
         sandboxed 'mount -o remount,rw / 2>&1; umount /proc 2>&1; unshare -Ur true 2>&1; unshare -m true 2>&1; cat /proc/sys/user/max_user_namespaces'
