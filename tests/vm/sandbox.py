@@ -61,8 +61,11 @@ class Sandbox(container.Container):
         return self.vm.spawn([self.runtime_path, "run", "--bundle", self.bundle, self.id])
 
     def spawn_create(self):
+        """A sandbox keeps its streams and takes no files for them, which is what a Process has: errors come by way of the log."""
         self.write_bundle()
-        return self.vm.spawn([self.runtime_path, "create", "--bundle", self.bundle, self.id])
+        log = f"{self.vm.temporary_directory()}/log"
+        script = '"$@" >/dev/null 2>&1; status=$?; cat "$0" >&2; exit $status'
+        return self.vm.spawn(["sh", "-c", script, log, self.runtime_path, "--log", log, "create", "--bundle", self.bundle, self.id])
 
     def spawn(self, command, *arguments):
         return self.vm.spawn([self.runtime_path, command, *arguments, self.id])
