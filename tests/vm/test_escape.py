@@ -1,12 +1,17 @@
 """What the payload filter refuses, tried where root has every capability and files have quota projects (tests/security/escape)."""
 
+import os
+import shutil
 
-def try_all(vm):
-    return vm.spawn([f"{vm.build}/tests/security/escape/escape"]).wait(200).must_succeed().stdout
+import sandbox
+
+
+def escape(vm):
+    return f"{vm.build}/tests/security/escape/escape"
 
 
 def test_what_the_payload_filter_refuses_only_it_refuses(vm):
-    output = try_all(vm)
+    output = vm.spawn([escape(vm)]).wait(200).must_succeed().stdout
     assert output.count("\nok ") > 200 and "\nnot ok " not in output, output
     lines = output.splitlines()
     changes_the_project = next(i for i, line in enumerate(lines) if line.endswith("ioctl(FS_IOC_FSSETXATTR)"))
@@ -15,3 +20,14 @@ def test_what_the_payload_filter_refuses_only_it_refuses(vm):
 
 
 test_what_the_payload_filter_refuses_only_it_refuses.timeout = 250
+
+
+def test_a_strict_sandbox_with_a_quota_refuses_all_of_it(vm):
+    box = sandbox.Sandbox(vm, ["/workspace/escape", "strict-none"])
+    shutil.copy(escape(vm), f"{box.workspace}/escape")
+    os.chown(f"{box.workspace}/escape", sandbox.UID, sandbox.GID)
+    output = box.spawn_run().wait(200).must_succeed().stdout
+    assert output.count("\nok ") > 180 and "\nnot ok " not in output, output
+
+
+test_a_strict_sandbox_with_a_quota_refuses_all_of_it.timeout = 250
