@@ -57,11 +57,17 @@ static bool is_removed(int fd) {
 
 /* 1: made and locked; 0: `gc` took it before it was locked; a negative errno. */
 static int make_dir(struct private_bundle *bundle) {
+        int r;
+
         if (mkdirat(bundle->root, bundle->name, 0700) < 0)
                 return -errno;
         bundle->dir = openat(bundle->root, bundle->name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+        if (bundle->dir < 0 && (r = -errno) != -ENOENT) {
+                unlinkat(bundle->root, bundle->name, AT_REMOVEDIR);
+                return r;
+        }
         if (bundle->dir < 0)
-                return errno == ENOENT ? 0 : -errno;
+                return 0;
         if (flock(bundle->dir, LOCK_EX | LOCK_NB) == 0 && !is_removed(bundle->dir))
                 return 1;
         close_fd(&bundle->dir);

@@ -143,8 +143,10 @@ int workspace_release(const struct container *container, struct error *err) {
         if (!claim)
                 return 0;
         r = open_users(container->root, claim, false, &users);
-        if (r == -ENOENT)
+        if (r == -ENOENT) { /* a runtime was killed before it made this, or behind removing it; others may use the rest */
+                (void)unlinkat(container->root, TOP, AT_REMOVEDIR);
                 return 0;
+        }
         if (r < 0)
                 return fail_errno(err, CODE_RELEASE_FAILED, -r, TOP, "cannot look who uses the workspace");
         if (unlinkat(users, container->id, 0) < 0 && errno != ENOENT)

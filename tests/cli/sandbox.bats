@@ -57,3 +57,10 @@ sandbox() {
         leaves_nothing runtime sandbox -- true
         failed 125 '--uid: ' sage-sandbox
 }
+
+@test "what is not supported yet is refused, and not left out" {
+        sandbox --network-host pypi.org -- true
+        failed 125 'egress broker' 'not supported yet'
+        sandbox --network-mode unrestricted -- true
+        failed 125 'not supported yet'
+}
