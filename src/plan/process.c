@@ -2,6 +2,7 @@
 
 #include "plan/annotations.h"
 #include "plan/capabilities.h"
+#include "plan/disk.h"
 #include "plan/cpu_list.h"
 #include "plan/environment.h"
 #include "plan/ids.h"
@@ -163,6 +164,8 @@ int compile_process_within(struct arena *arena, const struct plan_plan *plan, co
                 return r;
         if (!namespace_own(plan, CLONE_NEWUSER)) /* a user namespace gives its first process every capability */
                 capabilities_limit(arena, p->capabilities, facts->identity->capabilities, field, &warnings);
+        if (plan->sage && (r = disk_check_process(arena, plan, field, facts, p, err)) < 0)
+                return r;
         p->warnings = warnings.list;
         p->n_warnings = warnings.n;
         return 0;
