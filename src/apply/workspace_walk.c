@@ -22,6 +22,8 @@
 #define BUFFER_SIZE 32768u
 /* struct linux_dirent64: 19 bytes and a name of at least one, rounded up to 8 (getdents(2)). */
 #define BUFFER_ENTRIES (BUFFER_SIZE / 24)
+/* A signal is looked for once in so many readings of a directory: a workspace may have millions of names. */
+#define CHECK_EVERY 64u
 /* Names of so many suspicious inodes are kept, to tell one of them. */
 #define SUSPECTS 16u
 
@@ -51,6 +53,7 @@ struct walk {
         struct suspect *suspects; /* in the second */
         struct arena *arena;
         struct walk_sum sum;
+        unsigned reads;
         struct workspace_entry *entries; /* BUFFER_ENTRIES */
         char *buffer;
         uint64_t *roots; /* inodes of TOPS */
@@ -191,6 +194,8 @@ static int read_names(struct walk *w, struct level *level) {
         size_t n = 0;
         int r;
 
+        if (w->reads++ % CHECK_EVERY == 0 && (r = interruption_check(w->rules->interruption, w->err)) < 0)
+                return r;
         if (lseek(w->tree.fd, level->next, SEEK_SET) < 0)
                 return cannot(w, NULL, errno, "read this directory");
         size = syscall(SYS_getdents64, w->tree.fd, w->buffer, BUFFER_SIZE);

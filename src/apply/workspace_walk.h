@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
+#include "base/signals.h"
 
 struct walk_top {
         int fd;           /* directory (O_PATH will do); best the detached clone of its mount that is going to be mounted */
@@ -18,6 +19,7 @@ struct walk_rules {
         bool in_project; /* all of it belongs to PROJECT, is going to, and has no names elsewhere; XFS, and CAP_SYS_ADMIN on the host */
         uint32_t project;
         bool allow_symlinks;
+        struct interruption *interruption; /* NULL: signals end us at once */
 };
 
 struct walk_sum {

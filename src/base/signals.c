@@ -110,3 +110,9 @@ int interruption_wait(struct interruption *i, int fd, struct error *err) {
                 return fail_errno(err, CODE_INTERNAL, errno, "", "cannot wait");
         return fds[0].revents ? 0 : interruption_take(i, err);
 }
+
+int interruption_check(struct interruption *i, struct error *err) {
+        struct pollfd fd = { .fd = i ? i->fd : -1, .events = POLLIN };
+
+        return fd.fd >= 0 && poll(&fd, 1, 0) > 0 ? interruption_take(i, err) : 0;
+}

@@ -28,5 +28,8 @@ int interruption_add_alarm(struct interruption *i, struct error *err);
 /* Waits until FD can be read, or has hung up: 0. Where such a signal comes first: CODE_INTERRUPTED. I may be NULL: does not wait then. */
 int interruption_wait(struct interruption *i, int fd, struct error *err);
 
+/* Has such a signal come? For what takes long without waiting for anything. I may be NULL. 0, or CODE_INTERRUPTED. */
+int interruption_check(struct interruption *i, struct error *err);
+
 /* Takes the signal that poll(2) has seen on i->fd. Returns the failure. */
 int interruption_take(struct interruption *i, struct error *err);

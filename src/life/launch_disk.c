@@ -83,7 +83,9 @@ static int refuse_mounts(struct launch *l, const struct writable *writable, stru
 
 static int look_at(struct launch *l, int mount, const struct writable *writable, uint32_t *ret_project, struct error *err) {
         const struct sage_request *sage = l->plan->sage;
-        struct walk_rules rules = { .in_project = true, .allow_symlinks = sage->filesystem->allow_symlinks };
+        struct walk_rules rules = {
+                .in_project = true, .allow_symlinks = sage->filesystem->allow_symlinks, .interruption = l->request->interruption
+        };
         struct walk_sum sum;
         int r = project_quota_check(l->arena, mount, sage->host->linux_quota_mount, writable->tops[0].fd, writable->tops[0].path,
                 disk_limit(sage), FIELD_DISK, &rules.project, err);

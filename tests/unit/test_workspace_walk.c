@@ -181,6 +181,22 @@ CHILD_TEST(a_warm_walk_sees_a_good_many_names_a_second, 0) {
         fflush(stdout);
 }
 
+CHILD_TEST(a_signal_that_should_end_us_ends_a_walk, 0) {
+        struct walk_rules rules = project_rules;
+        struct interruption interruption;
+        sigset_t set;
+
+        make_workspace();
+        sigemptyset(&set);
+        sigaddset(&set, SIGTERM);
+        CHECK(sigprocmask(SIG_BLOCK, &set, NULL) == 0);
+        CHECK_OK(interruption_open(&interruption, &err));
+        rules.interruption = &interruption;
+        CHECK_OK(walk("xfs/w", &rules));
+        CHECK(kill(getpid(), SIGTERM) == 0);
+        CHECK(walk("xfs/w", &rules) < 0 && err.code == CODE_INTERRUPTED && interruption.signal == SIGTERM);
+}
+
 static void links_count_by_inode(void **state) {
         struct workspace_links links = { 0 }, fewer = { 0 };
 
@@ -213,6 +229,7 @@ int main(void) {
                 cmocka_unit_test(fifos_sockets_and_files_that_nobody_may_read_are_not_opened),
                 cmocka_unit_test(a_tree_deeper_than_any_path_is_walked_with_few_descriptors),
                 cmocka_unit_test(without_a_project_only_symlinks_are_looked_for),
+                cmocka_unit_test(a_signal_that_should_end_us_ends_a_walk),
                 cmocka_unit_test(a_warm_walk_sees_a_good_many_names_a_second),
         };
 
