@@ -13,8 +13,7 @@
 #include <unistd.h>
 
 #ifndef SYS_file_setattr
-#define SYS_file_getattr 468 /* Linux 6.17 */
-#define SYS_file_setattr 469
+#define SYS_file_setattr 469 /* Linux 6.17 */
 #endif
 #ifndef FS_IOC32_SETFLAGS
 #define FS_IOC32_SETFLAGS _IOW('f', 2, int)
