@@ -11,8 +11,10 @@
 #include "life/cgroup_claim.h"
 #include "life/join.h"
 #include "life/join_cgroup.h"
+#include "life/lost.h"
 #include "life/protect.h"
 #include "life/slots.h"
+#include "life/soft.h"
 #include "plan/command_policy.h"
 
 static const struct option_row options[] = {
@@ -152,6 +154,7 @@ static int join_container(
         struct plan_process *process;
         struct plan_plan plan;
         enum oci_status status;
+        struct loss loss;
         int r;
 
         if ((r = choose_cgroup(&o->cgroups, &request.cgroup, err)) < 0 ||
@@ -160,6 +163,8 @@ static int join_container(
                 return r;
         if (status == OCI_STATUS_PAUSED && !o->ignore_paused)
                 return fail(err, CODE_INVALID_STATE, EBUSY, "", "cannot exec in a paused container: resume it, or use --ignore-paused");
+        if (status == OCI_STATUS_STOPPED && lost_is(&container, &loss))
+                return lost_fail(&loss, err);
         if (status != OCI_STATUS_RUNNING && status != OCI_STATUS_CREATED && status != OCI_STATUS_PAUSED)
                 return fail(err, CODE_INVALID_STATE, EINVAL, "", "container not running: cannot exec in a container that is %s",
                         spec_enum_name(&oci_status_enum, status));
@@ -203,7 +208,8 @@ static int stay(struct invocation *invocation, const char *id, struct execution 
         e->supervisor.foreground.ended = take_fd(&joined->ended);
         r = supervise_wait(&e->supervisor, &command, ret_status, err);
         end = join_end(invocation->arena, invocation->root, id, joined, r < 0 ? &second : err);
-
+        if (e->supervisor.ending.limits && soft_is_sampled(e->supervisor.ending.limits))
+                soft_check_of(invocation->arena, invocation->root, id, &e->supervisor.ending);
         return r < 0 ? r : end;
 }
 

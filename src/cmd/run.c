@@ -4,6 +4,7 @@
 #include "base/str.h"
 #include "life/cgroup_claim.h"
 #include "life/end.h"
+#include "life/soft.h"
 
 static const struct option_row options[] = {
         CREATE_OPTION_ROWS,
@@ -23,7 +24,7 @@ static int end_ours(struct arena *arena, struct container *container, struct err
 }
 
 static int stay(struct invocation *invocation, const struct create_options *o, struct supervisor *supervisor, struct launched *launched,
-        bool sandboxed, int *ret_status, struct error *err) {
+        const struct plan_plan *plan, int *ret_status, struct error *err) {
         const struct status_cgroup_claim *claim = launched->container.status.cgroup;
         _cleanup_close_ int cgroup = -1;
         struct supervised command = { .pidfd = launched->pidfd, .console = launched->console, .notify = &launched->notify };
@@ -34,9 +35,11 @@ static int stay(struct invocation *invocation, const struct create_options *o, s
         /* One that was there before the container may hold others' processes. */
         command.cgroup = claim && claim->ours ? cgroup : -1;
         command.around = claim && claim->ours ? -1 : cgroup;
-        command.by_init = sandboxed;
+        command.by_init = plan->sandbox;
         supervisor->foreground.ended = take_fd(&launched->ended);
         r = supervise_wait(supervisor, &command, ret_status, err);
+        if (supervisor->ending.limits && soft_is_sampled(supervisor->ending.limits))
+                soft_check(invocation->arena, &launched->container, plan, &supervisor->ending);
         if (o->keep)
                 return r;
         if (r < 0) {
@@ -48,8 +51,8 @@ static int stay(struct invocation *invocation, const struct create_options *o, s
         return end_ours(invocation->arena, &launched->container, err);
 }
 
-int run_container(struct invocation *invocation, const struct create_options *o, const char *id, struct supervisor *supervisor, int *ret_status,
-        struct error *err) {
+int run_container(struct invocation *invocation, const struct create_options *o, const char *id, struct supervisor *supervisor,
+        int *ret_status, struct error *err) {
         _cleanup_launched_ struct launched launched = LAUNCHED_NOTHING;
         struct launch_request request;
         struct plan_plan *plan;
@@ -79,7 +82,7 @@ int run_container(struct invocation *invocation, const struct create_options *o,
         create_warn(plan);
         supervise_note_sandbox(supervisor, &launched.container, plan);
         *ret_status = 0;
-        return o->detach ? 0 : stay(invocation, o, supervisor, &launched, plan->sandbox, ret_status, err);
+        return o->detach ? 0 : stay(invocation, o, supervisor, &launched, plan, ret_status, err);
 }
 
 static int run(struct invocation *invocation, int argc, char **argv, int *ret_status, struct error *err) {

@@ -155,7 +155,7 @@ static int host_stays(int r, struct error *err) {
  * made either a symlink to /proc/self/fd/N/../.., which leads to the host's tree from any directory of ours or of our caller's
  * (CVE-2024-21626). */
 static int forget_host(const struct child *child, struct error *err) {
-        int needed[] = { child->sync.child, child->gate, child->notify, child->payload.proc, child->hook_output.out, child->hook_output.err,
+        int needed[] = { child->sync.child, child->gate, child->notify, child->monitor, child->payload.proc, child->hook_output.out, child->hook_output.err,
                          namespaces_fd(&child->joins, CLONE_NEWNS) /* leads to no directory */ };
         int r = fd_keep_only(child->first_kept, needed, ELEMENTSOF(needed));
 

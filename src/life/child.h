@@ -39,6 +39,7 @@ struct child {
         bool dies_with_us;                      /* of a sandbox: process 1 ends when the runtime does, and all else with it */
         bool notifies;                          /* the program gets a notify socket */
         int notify;                             /* that */
+        int monitor;                            /* of a sandbox: ends when its monitor does; -1: it has none */
         int gate;                               /* listening socket that `start` connects to; -1: go on at once */
 };
 

@@ -85,7 +85,7 @@ static int live(struct command *c, struct error *err) {
         if (pid < 0)
                 return fail_errno(err, pid == -EAGAIN ? CODE_RESOURCE_EXHAUSTED : CODE_LAUNCH_FAILED, -pid, "",
                         "cannot make a process for the command");
-        init_serve(signals, pid, c->ended);
+        init_serve(signals, pid, c->ended, -1);
 }
 
 __attribute__((noreturn)) static void be_born(struct command *c) {

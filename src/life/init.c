@@ -2,6 +2,7 @@
 #include "life/init.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -68,17 +69,30 @@ static void hide_arguments(void) {
         (void)prctl(PR_SET_NAME, name, 0, 0, 0);
 }
 
-void init_serve(int signals, pid_t main, int ended) {
+/* Until there is a signal. */
+static void await_signal(int signals, int watched) {
+        struct pollfd fds[] = { { .fd = signals, .events = POLLIN }, { .fd = watched } };
+
+        while (watched >= 0 && !fds[0].revents) {
+                if (poll(fds, 2, -1) < 0 && errno != EINTR)
+                        _exit(255);
+                if (fds[1].revents)
+                        _exit(128 + SIGKILL);
+        }
+}
+
+void init_serve(int signals, pid_t main, int ended, int watched) {
         struct signalfd_siginfo info;
-        int kept[] = { signals, ended };
+        int kept[] = { signals, ended, watched };
 
         hide_arguments();
-        if (fd_keep_only(0, kept, 2) < 0)
+        if (fd_keep_only(0, kept, 3) < 0)
                 _exit(255);
         for (;;) {
                 ssize_t n;
 
                 reap(main, ended); /* before the first signal, too: what ended while they were not collected yet sent none */
+                await_signal(signals, watched);
                 n = read(signals, &info, sizeof info);
                 if (n < 0 && errno != EINTR)
                         _exit(255);

@@ -30,6 +30,7 @@
 #include "base/str.h"
 #include "life/dialogue.h"
 #include "life/join_cgroup.h"
+#include "life/lost.h"
 #include "life/command_init.h"
 #include "life/leaf.h"
 #include "life/payload.h"
@@ -391,6 +392,7 @@ static int note_tracer(struct container *container, struct arena *arena, const s
 
 static int prepare(struct join *j, struct arena *arena, struct error *err) {
         const struct join_request *request = j->request;
+        struct loss loss;
         int r;
 
         j->namespaces = join_namespaces(request->plan->namespaces, j->container->status.init->pid);
@@ -402,8 +404,8 @@ static int prepare(struct join *j, struct arena *arena, struct error *err) {
                 return fail(err, CODE_CAPABILITY_UNSUPPORTED, EPERM, "linux.seccomp",
                             "a process of the container may hold CAP_SYS_PTRACE, so that a command can enter it safely only by a fork, which the "
                             "seccomp filter forbids: allow clone, or set noNewPrivileges");
-        if (j->command && j->container->status.lost)
-                return fail(err, CODE_LOST, EBUSY, "", "a process of an earlier command did not die: the sandbox takes no more; delete it");
+        if (j->command && lost_is(j->container, &loss))
+                return lost_fail(&loss, err);
         if (j->command && request->cgroup)
                 return fail(err, CODE_USAGE, EINVAL, "--cgroup", "every command of a sandbox has a cgroup of its own");
         if (j->command)

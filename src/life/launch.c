@@ -130,7 +130,7 @@ static int go(struct launch *l, struct error *err) {
 
         if ((r = guard_tell(l->request->guard, l->result.pidfd, c->status.cgroup && c->status.cgroup->ours ? l->cgroup : -1, err)) < 0)
                 return r;
-        if (l->plan->sandbox && (r = launch_begin_commands(l, err)) < 0)
+        if (l->plan->sandbox && ((l->monitor && (r = launch_begin_monitor(l, err)) < 0) || (r = launch_begin_commands(l, err)) < 0))
                 return r;
         if (l->plan->sandbox)
                 return l->request->wait_for_start ? 0 : hooks_run_poststart(l->arena, c, l->plan, l->request->interruption, err);
@@ -203,7 +203,7 @@ int launch(struct arena *arena, const struct launch_request *request, struct lau
         struct launch l = {
                 .request = request, .plan = request->plan, .arena = arena, .result = LAUNCHED_NOTHING, .cgroup = -1, .init_leaf = -1,
                 .dialogue = { .socket = -1, .console = -1, .notify = -1 },
-                .child = { .sync = SYNC_CLOSED, .gate = -1, .notify = -1, .nodes = -1, .hook_output = HOOK_OUTPUT_OURS },
+                .child = { .sync = SYNC_CLOSED, .gate = -1, .notify = -1, .monitor = -1, .nodes = -1, .hook_output = HOOK_OUTPUT_OURS },
         };
         int r;
 
@@ -222,6 +222,8 @@ int launch(struct arena *arena, const struct launch_request *request, struct lau
         if (r < 0)
                 undo(&l, err);
         launch_drop_sources(&l);
+        launch_drop_monitor(&l);
+        close_fd(&l.child.monitor);
         namespaces_close(&l.child.joins);
         sync_close(&l.child.sync);
         close_fd(&l.child.gate);

@@ -16,6 +16,7 @@
 #include "libocispec/spec.h"
 #include "life/gate.h"
 #include "life/hook_state.h"
+#include "life/soft.h"
 #include "life/tracers.h"
 #include "life/usher.h"
 
@@ -94,13 +95,14 @@ static int tell_of_tracer(struct launch *l, struct error *err) {
 static void list_kept(struct launch *l) {
         struct child *child = &l->child;
         size_t n_sources = child->sources ? l->plan->n_mounts : 0;
-        int *kept = arena_array(l->arena, int, 5 + OUTPUT_STREAMS + child->joins.n + n_sources);
+        int *kept = arena_array(l->arena, int, 6 + OUTPUT_STREAMS + child->joins.n + n_sources);
 
         child->kept = kept;
         child->first_kept = 3 + l->request->preserve_fds;
         *kept++ = child->sync.child;
         *kept++ = child->gate;
         *kept++ = child->nodes;
+        *kept++ = child->monitor;
         *kept++ = child->hook_output.out;
         *kept++ = child->hook_output.err;
         for (int i = 0; child->output && i < OUTPUT_STREAMS; i++)
@@ -140,7 +142,8 @@ int launch_prepare_child(struct launch *l, struct error *err) {
                                   (r = make_hook_document(l, OCI_STATUS_CREATED, &child->created, err)) < 0 ||
                                   (r = hook_output_of(&l->result.container, &child->hook_output, err)) < 0))
                 return r;
-        if ((r = open_sources(l, err)) < 0 || (limits_disk(plan) && (r = launch_prepare_disk(l, err)) < 0) || (r = make_devices(l, err)) < 0 ||
+        if ((r = open_sources(l, err)) < 0 || (limits_disk(plan) && (r = launch_prepare_disk(l, err)) < 0) ||
+            (plan->sandbox && soft_is_sampled(plan->sandbox->limits) && (r = launch_prepare_monitor(l, err)) < 0) || (r = make_devices(l, err)) < 0 ||
             (r = namespaces_open(plan->namespaces, &child->joins, err)) < 0 ||
             (r = namespaces_check_own(plan, &child->joins, err)) < 0 || (r = tell_of_tracer(l, err)) < 0 || (r = sync_open(&child->sync, err)) < 0 ||
             (l->usher && (r = sync_ask_pids(child->sync.runtime, err)) < 0))
@@ -204,6 +207,7 @@ int launch_clone_child(struct launch *l, struct error *err) {
                 close_fd(&l->child.gate);
                 hook_output_close(&l->child.hook_output);
         }
+        close_fd(&l->child.monitor);
         launch_drop_sources(l);
         l->dialogue = (struct dialogue){ .socket = l->child.sync.runtime, .interruption = l->request->interruption, .console_socket = l->request->console_socket,
                                          .container = &l->result.container, .filter = l->plan->filter, .arena = l->arena,

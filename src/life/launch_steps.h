@@ -6,6 +6,13 @@
 #include "life/launch.h"
 #include "plan/filter.h"
 
+/* What is there for a monitor before it is. */
+struct launch_monitor {
+        int *tops; /* directories whose files count */
+        size_t n_tops;
+        int alive; /* the end of a pipe that it keeps open while it lives */
+};
+
 /* What the request asked for and what there is of it by now. */
 struct launch {
         const struct launch_request *request;
@@ -16,6 +23,7 @@ struct launch {
         struct child child;
         struct dialogue dialogue;
         int cgroup;
+        struct launch_monitor *monitor; /* what it will get; NULL: there is none */
         int init_leaf; /* of a sandbox: where its process 1 is made; -1: in CGROUP */
         bool usher;  /* the first process of ours is one */
         bool hooked; /* hooks outside have begun: from here on a failure owes them poststop */
@@ -43,6 +51,12 @@ int launch_clone_child(struct launch *l, struct error *err);
 int launch_write_maps(struct launch *l, struct error *err);
 /* launch_disk.c: for a plan whose limit on disk use is hard, once the sources of its mounts are open. May change l->plan. */
 int launch_prepare_disk(struct launch *l, struct error *err);
+
+/* launch_monitor.c: of a sandbox with limits that are sampled. What it watches is to be prepared while the sources of the mounts are open; it begins when
+ * process 1 is there. */
+int launch_prepare_monitor(struct launch *l, struct error *err);
+int launch_begin_monitor(struct launch *l, struct error *err);
+void launch_drop_monitor(struct launch *l);
 
 /* Closes what was opened for the child alone. */
 void launch_drop_sources(struct launch *l);

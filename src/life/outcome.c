@@ -2,6 +2,8 @@
 
 #include <signal.h>
 
+#include "base/str.h"
+
 #include "apply/project_quota.h"
 
 /* What is used since BEFORE in the cgroups around. */
@@ -28,6 +30,23 @@ static bool was_out_of_processes(const struct ending *e) {
         return (cgroup_usage_has(&e->own, USE_PIDS_REFUSED) && e->own.of[USE_PIDS_REFUSED] > 0) || since(e, USE_PIDS_REFUSED) > 0;
 }
 
+/* Which limit of a monitor's ended the sandbox with the command; 0: none. */
+static enum sage_outcome of_loss(const struct loss *loss) {
+        static const struct {
+                const char *limit;
+                enum sage_outcome outcome;
+        } rows[] = {
+                { "memory", SAGE_OUTCOME_OOM_KILLED },
+                { "process_count", SAGE_OUTCOME_PIDS_LIMITED },
+                { "disk", SAGE_OUTCOME_QUOTA_EXCEEDED },
+        };
+
+        for (size_t i = 0; loss && i < sizeof rows / sizeof *rows; i++)
+                if (streq(loss->limit, rows[i].limit))
+                        return rows[i].outcome;
+        return 0;
+}
+
 /* What put an end to it comes first, then what may have made it fail, then what is known of its output. A limit that was met by a command which
  * succeeded all the same has not decided its outcome. */
 static enum sage_outcome classify(const struct ending *e, const struct error *err) {
@@ -39,6 +58,8 @@ static enum sage_outcome classify(const struct ending *e, const struct error *er
                 return SAGE_OUTCOME_TIMED_OUT;
         if (!e->launched)
                 return SAGE_OUTCOME_LAUNCH_FAILED;
+        if (of_loss(e->loss))
+                return of_loss(e->loss);
         if (e->reason == END_CANCELLED)
                 return SAGE_OUTCOME_SIGNALLED;
         if (failed && was_out_of_memory(e))

@@ -8,6 +8,7 @@
 #include "base/arena.h"
 #include "base/error.h"
 #include "base/process.h"
+#include "life/lost.h"
 #include "spec/result.h"
 
 /* What put an end to it. */
@@ -26,6 +27,7 @@ struct ending {
          * part. Empty where there is none. */
         struct cgroup_usage own, before, after;
         const struct sage_disk *disk;     /* NULL: no quota */
+        struct loss *loss;                /* how the sandbox was lost; NULL: it is not */
         const struct sage_limits *limits; /* NULL: there are none of Sage's */
 };
 

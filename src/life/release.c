@@ -78,11 +78,24 @@ static int release_cgroup(const struct container *container, struct error *err) 
         return cgroup_remove(claim->path, claim->ours, err);
 }
 
+/* It ends by itself when the sandbox has, and takes that along if it is ended first. */
+static int kill_monitor(const struct container *container, struct error *err) {
+        const struct status_process_claim *monitor = container->status.monitor;
+        _cleanup_close_ int pidfd = -1;
+        int r;
+
+        if (!monitor || !container_is_of_this_boot(container) || process_open(monitor->pid, monitor->start_time, &pidfd) < 0)
+                return 0;
+        (void)process_signal(pidfd, SIGKILL);
+        r = process_wait_end(pidfd, RELEASE_WAIT_MS);
+        return r < 0 ? fail_errno(err, CODE_LOST, -r, container->id, "the container's monitor %d does not die", monitor->pid) : 0;
+}
+
 int release(struct container *container, struct error *err) {
         int r;
 
         log_debug("%s: giving back what it holds", container->id);
-        if ((r = kill_init(container, err)) < 0 || (r = release_cgroup(container, err)) < 0 ||
+        if ((r = kill_init(container, err)) < 0 || (r = kill_monitor(container, err)) < 0 || (r = release_cgroup(container, err)) < 0 ||
             (r = rdt_remove(container->status.rdt, err)) < 0 || (r = scratch_remove(container->status.scratch, err)) < 0 ||
             (r = workspace_release(container, err)) < 0)
                 return r;

@@ -65,5 +65,5 @@ int sandbox_init(struct child *child, struct error *err) {
                 return r;
         if ((r = sync_report(child->sync.child, REPORT_EXEC, -1)) < 0)
                 return fail_errno(err, CODE_LAUNCH_FAILED, -r, "", "cannot report to the runtime");
-        init_serve(signals, main, -1);
+        init_serve(signals, main, -1, child->monitor);
 }

@@ -23,7 +23,7 @@ enum { STATE_FILE_MAX = 16 << 20 };
 
 /* What every container has, and what only some or a killed runtime leave. */
 static const char *const usual_files[] = { "plan.json", "status.json" };
-static const char *const rare_files[] = { "filter", "start", ".start", ".status.json.new", ".plan.json.new", ".filter.new", "slots" };
+static const char *const rare_files[] = { "filter", "start", ".start", ".status.json.new", ".plan.json.new", ".filter.new", "slots", "lost" };
 
 static const enum oci_status status_of_gate[] = {
         [GATE_NONE] = OCI_STATUS_RUNNING, [GATE_MAKING] = OCI_STATUS_CREATING, [GATE_WAITING] = OCI_STATUS_CREATED,

@@ -5,14 +5,6 @@ static bool strict(const struct plan_plan *plan) {
         return plan->sandbox;
 }
 
-static bool sampled_limits(const struct plan_plan *plan) {
-        const struct sage_limits *limits = plan->sandbox ? plan->sandbox->limits : NULL;
-
-        return limits &&
-                (limits->cpu == SAGE_LIMIT_STATE_SAMPLED || limits->memory == SAGE_LIMIT_STATE_SAMPLED ||
-                        limits->disk == SAGE_LIMIT_STATE_SAMPLED || limits->process_count == SAGE_LIMIT_STATE_SAMPLED);
-}
-
 static bool network_with_a_way_out(const struct plan_plan *plan) {
         return plan->sage->network && plan->sage->network->mode != SAGE_NETWORK_MODE_NONE;
 }
@@ -41,7 +33,6 @@ static const struct {
         const char *what; /* "… is not supported yet" */
         bool (*asked)(const struct plan_plan *plan);
 } unbuilt[] = {
-        { "limits that a monitor samples", sampled_limits },
         { "the egress broker for the network of a sandbox", network_with_a_way_out },
         { "process.read_only without sage.sandbox.profile", read_only_alone },
         { "disk_mb without sage.sandbox.profile", disk_alone },

@@ -56,7 +56,8 @@ sage-init'
         in_box box sh -c 'cat /proc/1/environ || ls /proc/1/fd || readlink /proc/1/exe || echo 1 >/proc/1/mem || echo closed' 
         said closed
         pid=$(state box .pid)
-        [ "$(readlink /proc/$pid/fd/*)" = 'anon_inode:[signalfd]' ]
+        [ "$(readlink /proc/$pid/fd/* | sed 's/pipe:.*/pipe/' | sort)" = 'anon_inode:[signalfd]
+pipe' ] # whose other end the monitor of sampled limits has
         [ "$(grep -hE '^Cap' /proc/$pid/status | cut -f2 | sort -u)" = 0000000000000000 ]
         grep -q '^NoNewPrivs:.1' /proc/$pid/status
         [ "$(stat -c %u /proc/$pid/exe)" = 0 ] # not dumpable (proc(5))

@@ -18,6 +18,8 @@ static const struct sage_disk full = { .has = SAGE_DISK_HAS_USED_BYTES | SAGE_DI
 static const struct sage_disk no_inodes = { .has = SAGE_DISK_HAS_USED_INODES | SAGE_DISK_HAS_LIMIT_INODES, .used_inodes = 9, .limit_inodes = 9 };
 static const struct sage_disk half = { .has = SAGE_DISK_HAS_USED_BYTES | SAGE_DISK_HAS_LIMIT_BYTES, .used_bytes = 1 << 19, .limit_bytes = 1 << 20 };
 
+static struct loss memory = { .limit = "memory" }, processes = { .limit = "process_count" }, disk = { .limit = "disk" }, other = { .limit = "" };
+
 static void the_outcome_is_what_ended_it_then_what_made_it_fail(void **state) {
         static const struct row {
                 const char *what;
@@ -49,6 +51,10 @@ static void the_outcome_is_what_ended_it_then_what_made_it_fail(void **state) {
                 { "a store beyond it", { .launched = true, DEATH(SIGBUS), .disk = &full }, 0, SAGE_OUTCOME_QUOTA_EXCEEDED, 135 },
                 { "a full disk, and it succeeded", { .launched = true, EXIT(0), .disk = &full }, 0, SAGE_OUTCOME_EXITED, 0 },
                 { "half a disk", { .launched = true, EXIT(1), .disk = &half }, 0, SAGE_OUTCOME_EXITED, 1 },
+                { "a monitor's end for memory", { .launched = true, DEATH(SIGKILL), .loss = &memory }, 0, SAGE_OUTCOME_OOM_KILLED, 137 },
+                { "for processes", { .launched = true, DEATH(SIGKILL), .loss = &processes }, 0, SAGE_OUTCOME_PIDS_LIMITED, 137 },
+                { "for disk, found when it had ended", { .launched = true, EXIT(0), .loss = &disk }, 0, SAGE_OUTCOME_QUOTA_EXCEEDED, 0 },
+                { "a sandbox lost before", { .launched = true, EXIT(3), .loss = &other }, 0, SAGE_OUTCOME_EXITED, 3 },
                 { "too much output", { .launched = true, EXIT(0), .output = &over }, 0, SAGE_OUTCOME_OUTPUT_LIMIT, 0 },
                 { "just as much as allowed", { .launched = true, EXIT(0), .output = &within }, 0, SAGE_OUTCOME_EXITED, 0 },
                 { "too much output of a hog", { .launched = true, DEATH(SIGKILL), .output = &over, .own = COUNT(USE_OOM_KILLS, 1) }, 0, SAGE_OUTCOME_OOM_KILLED, 137 },
