@@ -101,7 +101,7 @@ int cgroup_leaf_make(int dir, const char *name, const struct plan_cgroup *cgroup
                 r = -errno;
         if (r < 0)
                 return fail_errno(err, CODE_LAUNCH_FAILED, -r, name, "cannot make this cgroup of the sandbox");
-        if ((r = limit(fd, cgroup, err)) < 0) {
+        if (cgroup && (r = limit(fd, cgroup, err)) < 0) {
                 (void)unlinkat(dir, name, AT_REMOVEDIR);
                 return r;
         }

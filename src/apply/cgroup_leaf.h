@@ -15,7 +15,7 @@ int cgroup_leaf_prepare(int dir, const struct plan_cgroup *cgroup, struct error 
 int cgroup_check_swap(int dir, const struct plan_cgroup *cgroup, struct error *err);
 
 /* Makes the leaf NAME in DIR, repeats there the limits of CGROUP that programs read of their own cgroup to size themselves (JVM, Node, Go),
- * and has its processes killed together (memory.oom.group). -EEXIST, ERR untouched, where it is there.
+ * and has its processes killed together (memory.oom.group). CGROUP NULL: none of both. -EEXIST, ERR untouched, where it is there.
  * ret_fd: O_PATH | O_DIRECTORY, for CLONE_INTO_CGROUP */
 int cgroup_leaf_make(int dir, const char *name, const struct plan_cgroup *cgroup, int *ret_fd, struct error *err);
 

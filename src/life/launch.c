@@ -82,16 +82,17 @@ static int settle(struct launch *l, const char *delegated, struct error *err) {
         return l->child.userns && !l->plan->sandbox ? rlimits_set_of(l->result.pid, l->plan->process, err) : 0;
 }
 
-/* A scheduling policy comes before the limits of the cgroup (sched(7): SCHED_DEADLINE is not to be had within a cpuset), and both when the
+/* A sandbox is built before it is limited: with little CPU time that would take long, and what runs in it begins later (launch_sandbox.c).
+ * A scheduling policy comes before the limits of the cgroup (sched(7): SCHED_DEADLINE is not to be had within a cpuset), and both when the
  * child has nothing more to set up that either would hinder. */
 static int limit(struct launch *l, struct error *err) {
         const struct plan_plan *plan = l->plan;
         const char *delegated = annotation_find(plan->annotations, plan->n_annotations, "run.oci.delegate-cgroup");
-        bool ready = scheduler_asked(plan->process);
+        bool ready = scheduler_asked(plan->process) || plan->sandbox;
         int r;
 
         if (ready && ((r = dialogue_until(&l->dialogue, REPORT_READY, err)) < 0 ||
-                      (r = scheduler_set(l->result.pid, plan->process, err)) < 0))
+                      (!plan->sandbox && (r = scheduler_set(l->result.pid, plan->process, err)) < 0)))
                 return r;
         if (l->cgroup >= 0) {
                 if ((r = cgroup_limit(l->cgroup, plan->cgroup, err)) < 0)

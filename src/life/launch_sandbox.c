@@ -28,7 +28,7 @@ int launch_make_leaves(struct launch *l, struct error *err) {
 
         if ((r = cgroup_leaf_prepare(l->cgroup, l->plan->cgroup, err)) < 0 || (r = cgroup_check_swap(l->cgroup, l->plan->cgroup, err)) < 0)
                 return r;
-        r = cgroup_leaf_make(l->cgroup, LEAF_INIT, l->plan->cgroup, &l->init_leaf, err);
+        r = cgroup_leaf_make(l->cgroup, LEAF_INIT, NULL, &l->init_leaf, err);
         return r == -EEXIST ? fail(err, CODE_BUSY, EEXIST, l->plan->cgroup->path, "the cgroup of the sandbox is another's") : r;
 }
 
