@@ -172,3 +172,45 @@ def test_a_workspace_that_is_used_again_may_hold_what_commands_make(vm):
     box.run().must_succeed()
     box.run().must_fail()  # mkfifo: there is one; the sandbox itself began
     assert os.path.exists(f"{box.workspace}/a/b/hard")
+
+
+def test_write_paths_belong_to_the_project_or_are_refused(vm):
+    box = sandbox.Sandbox(vm, ["/bin/dd", "if=/dev/zero", "of=", "bs=1M", "count=5"])
+    cache = f"{xfs.ROOT}/{vm.name('cache')}"
+    os.mkdir(cache)
+    vm.on_end(shutil.rmtree, cache)
+    os.chown(cache, sandbox.UID, sandbox.GID)
+    box.sage["filesystem.write_paths"] = cache
+    box.config["process"]["args"][2] = f"of={cache}/x"
+    result = box.run().must_fail()
+    assert cache in result.stderr and "belongs to project 0" in result.stderr, result
+    xfs.set_project(cache, box.project)
+    with open(f"{box.workspace}/file", "wb") as file:
+        file.write(bytes(5 * MIB))
+    os.link(f"{box.workspace}/file", f"{cache}/file")  # all its names are in what is walked
+    result = box.run().must_fail()
+    assert "No space left" in result.stderr, result
+    assert xfs.usage(vm, box.project)[0] <= 8 * MIB
+
+
+def test_a_workspace_that_can_only_be_read_has_room_beside_it(vm):
+    make_sage_directory(vm)
+    box = sandbox.Sandbox(vm, ["/bin/sh", "-c", "echo x >/tmp/x && cat /tmp/x; echo x >/workspace/x"])
+    box.sage["filesystem.read_only"] = "true"
+    result = box.run().must_fail()
+    assert result.stdout == "x\n" and "Read-only" in result.stderr, result
+    assert os.listdir(box.workspace) == []
+
+
+def test_two_sandboxes_of_a_workspace_have_each_a_room_and_one_limit(vm):
+    one = sandbox.Sandbox(vm, ["/bin/sleep", "1000"])
+    one.create().must_succeed()
+    one.start().must_succeed()
+    one.exec("/bin/sh", "-c", "dd if=/dev/zero of=/tmp/x bs=1M count=5 2>/dev/null && echo theirs >/tmp/file").must_succeed()
+    other = sandbox.Sandbox(vm, ["/bin/sh", "-c", "ls /tmp; dd if=/dev/zero of=/tmp/y bs=1M count=5 2>/dev/null || echo full"])
+    other.sage["filesystem.workspace"] = one.workspace
+    other.run().must_print("full\n")
+    assert len(os.listdir(f"{one.workspace}/.sage-sandbox")) == 1
+    one.exec("/bin/cat", "/tmp/file").must_print("theirs\n")
+    one.delete("--force").must_succeed()
+    assert os.listdir(one.workspace) == []
