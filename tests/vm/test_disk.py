@@ -5,6 +5,7 @@ import json
 import os
 import shutil
 import stat
+import time
 
 import sandbox
 import xfs
@@ -141,15 +142,22 @@ def test_the_private_room_inside_a_workspace_is_hidden_and_goes_with_the_sandbox
     assert os.listdir(box.workspace) == []
 
 
-def test_the_room_goes_though_the_runtime_was_killed_in_the_middle(vm):
+def test_the_room_goes_whenever_the_runtime_was_killed(vm):
     make_sage_directory(vm)
     box = sandbox.Sandbox(vm, ["/bin/sleep", "1000"])
-    process = box.spawn_run()
-    vm.wait_until(lambda: os.listdir(f"{xfs.ROOT}/.sage"), "a room")
-    process.kill()
-    process.wait()
-    box.delete("--force").must_succeed()
-    assert os.listdir(f"{xfs.ROOT}/.sage") == [] and os.listdir(box.workspace) == []
+    rooms = 0
+    for wait in 0, 20, 40, 60, 80, 100, 130, 160, 200, 300, 500, "a room":
+        process = box.spawn_run()
+        if wait == "a room":
+            vm.wait_until(lambda: os.listdir(f"{xfs.ROOT}/.sage"), wait)
+        else:
+            time.sleep(wait / 1000)
+        process.kill()
+        process.wait()
+        rooms += bool(os.listdir(f"{xfs.ROOT}/.sage"))
+        box.delete("--force")
+        assert os.listdir(f"{xfs.ROOT}/.sage") == [] and os.listdir(box.workspace) == [], wait
+    assert rooms
 
 
 def test_commands_of_a_sandbox_share_a_room_that_nobody_else_can_enter(vm):
