@@ -19,11 +19,12 @@ class Host:
         self.cgroup = f"{cgroup.ROOT}/{vm.name('setup')}"
         self.list = f"{self.directory}/list/made"
         self.user = "sage-setup"
+        self.options = ["--systemd", "no"]
         vm.on_end(self.run, "undo", "--with-data")
 
     def run(self, *arguments):
         return self.vm.run([SETUP, *arguments, "--mount", self.mount, "--policy", self.policy, "--cgroup", self.cgroup, "--list", self.list,
-                            "--user", self.user, "--systemd", "no"], 200)
+                            "--user", self.user, *self.options], 200)
 
     def disk(self):
         """A block device of 400 MiB with nothing on it."""
@@ -88,3 +89,63 @@ def test_what_holds_something_is_not_formatted(vm):
     assert "is root" in result.stderr, result
     vm.run([SETUP, "undo", "--list", host.list]).must_succeed()
     assert not os.path.exists(f"{xfs.ROOT}/.sage")
+
+
+# systemd's part in it, for a guest that has none: units are read and done, and what `$$` in them means is systemd's (systemd.service(5)).
+SYSTEMCTL = """#!/usr/bin/python3
+import configparser, os, shlex, subprocess, sys
+
+ROOT = "/sys/fs/cgroup"
+command, unit = sys.argv[1], sys.argv[-1]
+group = f"/systemd-{unit}"
+if command == "show":
+    print(group)
+elif command in ("enable", "disable"):
+    parser = configparser.ConfigParser(interpolation=None, strict=False)
+    parser.optionxform = str
+    parser.read(f"/etc/systemd/system/{unit}")
+    if unit.endswith(".mount"):
+        m = parser["Mount"]
+        do = ["mount", "-t", m["Type"], "-o", m["Options"], m["What"], m["Where"]] if command == "enable" else ["umount", m["Where"]]
+        sys.exit(subprocess.call(do))
+    if command == "disable":
+        subprocess.call(["find", ROOT + group, "-depth", "-type", "d", "-exec", "rmdir", "{}", "+"])
+        sys.exit(0)
+    os.makedirs(ROOT + group, exist_ok=True)
+    line = shlex.split(parser["Service"]["ExecStart"].replace("$$", "$"))
+
+    def enter():
+        with open(f"{ROOT}{group}/cgroup.procs", "w") as file:
+            file.write("0")
+    sys.exit(subprocess.call(line, preexec_fn=enter))
+"""
+
+
+def test_with_systemd_units_do_it_and_are_taken_back(vm):
+    host = Host(vm)
+    fake = f"{host.directory}/systemctl"
+    with open(fake, "w") as file:
+        file.write(SYSTEMCTL)
+    os.chmod(fake, 0o755)
+    vm.run(["mount", "--bind", fake, "/usr/bin/systemctl"]).must_succeed()
+    vm.undo.insert(len(vm.undo) - 1, (vm.run, (["umount", "/usr/bin/systemctl"],)))
+    host.options = ["--systemd", "yes"]
+    image = f"{host.directory}/image"
+    with open(image, "w") as file:
+        file.truncate(400 << 20)
+    vm.run(["mkfs.xfs", "-q", image]).must_succeed()
+    units = {name for name in os.listdir("/etc/systemd/system") if os.path.isfile(f"/etc/systemd/system/{name}")}
+    result = host.run("setup", "--image", image).must_succeed()
+    assert words(result, "there   image") and words(result, "made    unit sage-sandboxes.service"), result
+    with open(host.policy) as file:
+        root = json.load(file)["linux_cgroup_root"]
+    assert root == f"{cgroup.ROOT}/systemd-sage-sandboxes.service", root
+    assert set(cgroup.Cgroup(root).read("cgroup.subtree_control").split()) == {"cpu", "memory", "pids"}
+    assert cgroup.Cgroup(root).processes() == []
+    host.run("undo").must_succeed()
+    assert not os.path.exists(root) and not os.path.exists(host.mount) and os.path.exists(image)
+    left = {name for name in os.listdir("/etc/systemd/system") if os.path.isfile(f"/etc/systemd/system/{name}")}
+    assert left == units, left - units
+
+
+test_with_systemd_units_do_it_and_are_taken_back.timeout = 250
