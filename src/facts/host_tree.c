@@ -48,31 +48,42 @@ static int open_whole(const char *path) {
         return fd < 0 ? -errno : fd;
 }
 
-/* The kernel itself says who may go where: mode bits do not tell all (acl(5)). With the file system's ids of another user the capabilities
- * that overrule modes are off (capabilities(7), "Effect of user ID changes"); groups are the caller's, so they go as well. */
-static int open_as(const char *path, uint32_t uid, uint32_t gid, struct arena *arena) {
-        const uid_t euid = geteuid();
-        const gid_t egid = getegid();
-        int n = getgroups(0, NULL), fd;
-        gid_t *groups;
-
-        if (euid != 0)
-                return open_whole(path);
-        if (n < 0 || n > GROUPS_MAX)
-                return -EPERM;
-        groups = arena_array(arena, gid_t, (size_t)n + 1);
-        if ((n > 0 && getgroups(n, groups) < 0) || syscall(SYS_setgroups, 0, NULL) < 0)
-                return -EPERM;
+/* The ids that the kernel looks at for files. Neither call says whether it worked; asked for an id that there is none of, each tells the one in
+ * use (setfsuid(2)). */
+static bool become(uint32_t uid, uint32_t gid) {
         setfsgid(gid);
         setfsuid(uid);
-        fd = (uint32_t)setfsuid((uid_t)-1) == uid ? open_whole(path) : -EPERM;
-        setfsuid(euid);
-        setfsgid(egid);
-        if (syscall(SYS_setgroups, n, groups) < 0 && fd >= 0) {
-                close(fd);
-                fd = -EPERM;
+        return (uint32_t)setfsuid((uid_t)-1) == uid && (uint32_t)setfsgid((gid_t)-1) == gid;
+}
+
+/* The kernel itself says who may go where: mode bits do not tell all (acl(5)). With the file system's ids of another user the capabilities
+ * that overrule modes are off (capabilities(7), "Effect of user ID changes"); groups are the caller's, so they go as well. *RET_FD is a
+ * descriptor or a negative errno. -errno: we could not be somebody else, or ourselves again. */
+static int open_as(const char *path, uint32_t uid, uint32_t gid, struct arena *arena, int *ret_fd) {
+        const uid_t euid = geteuid();
+        const gid_t egid = getegid();
+        _cleanup_close_ int fd = -EPERM;
+        int n = getgroups(0, NULL);
+        bool there, back;
+        gid_t *groups;
+
+        if (euid != 0) {
+                *ret_fd = open_whole(path);
+                return 0;
         }
-        return fd;
+        if (n < 0 || n > GROUPS_MAX)
+                return n < 0 ? -errno : -E2BIG;
+        groups = arena_array(arena, gid_t, (size_t)n + 1);
+        if ((n > 0 && getgroups(n, groups) < 0) || syscall(SYS_setgroups, 0, NULL) < 0)
+                return -errno;
+        there = become(uid, gid);
+        if (there)
+                fd = open_whole(path);
+        back = become(euid, egid);
+        if (syscall(SYS_setgroups, n, groups) < 0 || !there || !back)
+                return -EPERM;
+        *ret_fd = take_fd(&fd);
+        return 0;
 }
 
 static const char *read_target(struct arena *arena, const char *path) {
@@ -82,27 +93,31 @@ static const char *read_target(struct arena *arena, const char *path) {
         return n <= 0 || (size_t)n == sizeof target ? NULL : arena_strndup(arena, target, (size_t)n);
 }
 
-static void look_at(struct arena *arena, const struct facts_look *look, uint32_t uid, uint32_t gid, struct facts_place *ret) {
+static int look_at(struct arena *arena, const struct facts_look *look, uint32_t uid, uint32_t gid, struct facts_place *ret) {
         _cleanup_close_ int fd = -1;
         struct stat st;
         int r;
 
         *ret = (struct facts_place){ .path = look->path };
-        if (look->whole) {
-                fd = look->as_identity ? open_as(look->path, uid, gid, arena) : open_whole(look->path);
+        if (look->as_identity && (r = open_as(look->path, uid, gid, arena, &fd)) < 0)
+                return r;
+        if (look->whole && !look->as_identity)
+                fd = open_whole(look->path);
+        if (look->whole)
                 r = fd < 0 ? fd : fstat(fd, &st) < 0 ? -errno : 0;
-        } else
+        else
                 r = lstat(look->path, &st) < 0 ? -errno : 0;
         if (r < 0) {
                 ret->kind = kind_of_failure(-r);
-                return;
+                return 0;
         }
         ret->kind = kind_of(st.st_mode);
         ret->dev = st.st_dev;
         ret->ino = st.st_ino;
         ret->uid = st.st_uid;
-        if (ret->kind == FACTS_PLACE_KIND_SYMLINK)
-                ret->target = read_target(arena, look->path);
+        if (ret->kind == FACTS_PLACE_KIND_SYMLINK && !(ret->target = read_target(arena, look->path)))
+                return -errno;
+        return 0;
 }
 
 int facts_look(struct host *host, const struct facts_look *looks, size_t n, uint32_t uid, uint32_t gid, struct error *err) {
@@ -121,8 +136,12 @@ int facts_look(struct host *host, const struct facts_look *looks, size_t n, uint
                 tree->program_uid = st.st_uid;
         tree->places = arena_array(host->arena, struct facts_place, n);
         tree->n_places = n;
-        for (size_t i = 0; i < n; i++)
-                look_at(host->arena, &looks[i], uid, gid, &tree->places[i]);
+        for (size_t i = 0; i < n; i++) {
+                int r = look_at(host->arena, &looks[i], uid, gid, &tree->places[i]);
+
+                if (r < 0)
+                        return fail_errno(err, CODE_LAUNCH_FAILED, -r, looks[i].path, "cannot look at this path as the sandbox would");
+        }
         host->facts.tree = tree;
         return 0;
 }

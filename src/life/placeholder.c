@@ -154,11 +154,14 @@ int placeholders_remove(int users, const struct status_workspace_claim *claim, s
         const struct plan_only only = { .dev = claim->dev, .ino = claim->ino };
         _cleanup_close_ int workspace = -1;
         _cleanup_dir_ DIR *dir = NULL;
+        struct dirent *entry;
         struct error gone;
         int fd = openat(users, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
         dir = fd < 0 ? NULL : fdopendir(fd);
-        for (struct dirent *entry; dir && (entry = readdir(dir));) {
+        if (!dir)
+                return fail_errno(err, CODE_RELEASE_FAILED, errno, ".workspaces", "cannot read which placeholders there are");
+        while ((errno = 0, entry = readdir(dir))) {
                 char path[PATH_MAX];
                 ssize_t n = readlinkat(users, entry->d_name, path, sizeof path - 1);
 
@@ -173,5 +176,5 @@ int placeholders_remove(int users, const struct status_workspace_claim *claim, s
                 if (unlinkat(users, entry->d_name, 0) < 0)
                         return fail_errno(err, CODE_RELEASE_FAILED, errno, entry->d_name, "cannot forget a placeholder");
         }
-        return 0;
+        return errno ? fail_errno(err, CODE_RELEASE_FAILED, errno, ".workspaces", "cannot read which placeholders there are") : 0;
 }

@@ -73,23 +73,33 @@ static bool lives(struct arena *arena, const char *root, const char *id) {
                 container_state(&other, &status, NULL, &ignored) == 0 && status != OCI_STATUS_STOPPED;
 }
 
+static int check_one(
+        struct arena *arena, int users, const struct container *container, const char *id, const char *digest, struct error *err) {
+        char theirs[SHA256_DIGEST_STRING_LENGTH] = "";
+
+        if (id[0] == '.' || streq(id, container->id))
+                return 0;
+        if (readlinkat(users, id, theirs, sizeof theirs - 1) < 0 && errno != ENOENT)
+                return fail_errno(err, CODE_LAUNCH_FAILED, errno, id, "cannot read what this sandbox protects");
+        if (streq(theirs, digest) || !lives(arena, fd_path(container->root).path, id))
+                return 0;
+        return fail(err, CODE_WORKSPACE_INVALID, EBUSY, "sage.sandbox.filesystem.protected_paths",
+                "sandbox `%s` has this workspace and protects other paths there: all that share one must protect the same", id);
+}
+
+/* readdir(3) tells its end and an error alike, but for errno. */
 static int check_others(struct arena *arena, int users, const struct container *container, const char *digest, struct error *err) {
         _cleanup_dir_ DIR *dir = NULL;
-        int fd = openat(users, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        struct dirent *entry;
+        int fd = openat(users, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC), r;
 
         dir = fd < 0 ? NULL : fdopendir(fd);
-        for (struct dirent *entry; dir && (entry = readdir(dir));) {
-                char theirs[SHA256_DIGEST_STRING_LENGTH] = "";
-
-                if (entry->d_name[0] == '.' || streq(entry->d_name, container->id) ||
-                        readlinkat(users, entry->d_name, theirs, sizeof theirs - 1) < 0 || streq(theirs, digest))
-                        continue;
-                if (lives(arena, fd_path(container->root).path, entry->d_name))
-                        return fail(err, CODE_WORKSPACE_INVALID, EBUSY, "sage.sandbox.filesystem.protected_paths",
-                                "sandbox `%s` has this workspace and protects other paths there: all that share one must protect the same",
-                                entry->d_name);
-        }
-        return 0;
+        if (!dir)
+                return fail_errno(err, CODE_LAUNCH_FAILED, errno, TOP, "cannot look who uses the workspace");
+        while ((errno = 0, entry = readdir(dir)))
+                if ((r = check_one(arena, users, container, entry->d_name, digest, err)) < 0)
+                        return r;
+        return errno ? fail_errno(err, CODE_LAUNCH_FAILED, errno, TOP, "cannot look who uses the workspace") : 0;
 }
 
 static int add_user(int users, const struct container *container, const char *digest, struct error *err) {
@@ -121,17 +131,19 @@ int workspace_claim(struct arena *arena, struct container *container, const stru
         return placeholders_make(users, plan, err);
 }
 
+/* Also where that cannot be told: the next one takes the rest along. */
 static bool is_used(int users) {
         _cleanup_dir_ DIR *dir = NULL;
+        struct dirent *entry;
         int fd = openat(users, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
         dir = fd < 0 ? NULL : fdopendir(fd);
         if (!dir)
                 return true;
-        for (struct dirent *entry; (entry = readdir(dir));)
+        while ((errno = 0, entry = readdir(dir)))
                 if (entry->d_name[0] != '.')
                         return true;
-        return false;
+        return errno;
 }
 
 int workspace_release(const struct container *container, struct error *err) {

@@ -31,6 +31,7 @@ static const char *runtime, *root, *bundle;
 static int failures, errors = -1; /* a file for what a runtime says, or -1 */
 static int earlier;               /* EARLIER in the environment: how many processes create and run make and end before that */
 static bool helper;               /* HELPER in the environment: only the first of those is meant */
+static bool alone;                /* ALONE: only the runtime itself */
 
 /* What a command needs to be there before, and itself. NULL: ends the list. */
 static const struct command {
@@ -272,7 +273,7 @@ static pid_t start_generation(const struct command *command, pid_t *ret_runtime)
 static bool is_wanted(const struct command *command, char *const *ushers) {
         if (getenv("SANDBOX") || strcmp(command->name, "sandbox") == 0)
                 return getenv("SANDBOX") && strcmp(command->name, "sandbox") == 0;
-        if (helper && command->generation != 1)
+        if ((helper && command->generation != 1) || (alone && command->generation != 0))
                 return false;
         if (!*ushers)
                 return command->generation < 2;
@@ -287,6 +288,7 @@ static void set_up(char **argv) {
         bundle = argv[3];
         earlier = getenv("EARLIER") ? atoi(getenv("EARLIER")) : 0;
         helper = getenv("HELPER");
+        alone = getenv("ALONE");
         if (prctl(PR_SET_CHILD_SUBREAPER, 1) < 0 || geteuid() != 0 || access("/sys/fs/cgroup/cgroup.procs", W_OK) < 0)
                 not_here("needs root and a cgroup v2 view");
         setvbuf(stdout, NULL, _IOLBF, 0);

@@ -29,3 +29,11 @@ elsewhere() {
         rounds 60 detached runtime run --bundle "$BUNDLE" box
         [ "$(ls "$BATS_TEST_TMPDIR/elsewhere")" = secret ]
 }
+
+# bats test_tags=bare
+@test "a runtime that is killed at any system call leaves no placeholder once its sandbox is deleted" {
+        strict /bin/sleep 100
+        sage filesystem.protected_paths '.git/hooks .env'
+        STRICT='' ALONE=1 at_every_call kill create
+        [ -z "$(ls -A "$WORKSPACE")" ]
+}
