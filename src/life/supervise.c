@@ -2,8 +2,10 @@
 #include "life/supervise.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdio.h>
 #include <sys/signalfd.h>
 #include <sys/time.h>
 #include <sys/wait.h>
@@ -154,6 +156,26 @@ static uint32_t count_processes(int cgroup) {
         return n;
 }
 
+/* An init of ours ends by itself (life/init.c gives it the name). */
+static void count_other(pid_t pid, void *count) {
+        _cleanup_str_ struct str name = { 0 };
+        char path[32];
+
+        snprintf(path, sizeof path, "/proc/%d/comm", pid);
+        if (file_read(AT_FDCWD, path, 64, &name) == 0 && !streq(name.text, "sage-init\n"))
+                ++*(uint32_t *)count;
+}
+
+/* How many a command has left that has not ended with all of its processes. */
+static uint32_t count_left_behind(const struct supervised *command) {
+        uint32_t n = 0;
+
+        if (!command->by_init)
+                return count_processes(command->cgroup);
+        (void)cgroup_processes(fd_path(command->cgroup).path, count_other, &n);
+        return n;
+}
+
 /* Nothing of the command is left when this returns 0. */
 static int end_all(struct supervisor *s, const struct supervised *command, struct error *err) {
         struct ending *e = &s->ending;
@@ -164,7 +186,7 @@ static int end_all(struct supervisor *s, const struct supervised *command, struc
                 e->counted = true;
                 if ((r = cgroup_populated(command->cgroup, &populated, err)) < 0)
                         return r;
-                e->killed = populated ? count_processes(command->cgroup) : 0;
+                e->killed = populated ? count_left_behind(command) : 0;
         }
         if ((r = process_signal(command->pidfd, SIGKILL)) < 0 && r != -ESRCH)
                 return fail_errno(err, CODE_INTERNAL, -r, "", "cannot kill the command");
