@@ -177,6 +177,21 @@ def test_what_does_not_die_makes_the_sandbox_lost(vm):
     assert not group(box).exists()
 
 
+def test_a_program_that_leaves_what_does_not_die_keeps_run_no_longer_than_that(vm):
+    box = sandbox_of(vm, "bash", "-c", "trap 'echo x >/workspace/file & sleep 1; exit 0' USR1; while :; do sleep 0.1; done")
+    run = box.spawn_run()
+    vm.wait_until(lambda: group(box, "main").exists() and len(group(box, "main").processes()) == 3, "the program runs")
+    vm.run(["fsfreeze", "-f", xfs.ROOT]).must_succeed()
+    thaw = ["fsfreeze", "-u", xfs.ROOT]
+    vm.on_end(vm.run, thaw)
+    box.kill("USR1").must_succeed()
+    result = run.wait(40)
+    assert result.rc == 1 and "does not die" in result.stderr, result
+    vm.run(thaw).must_succeed()
+    box.delete("--force").must_succeed()
+    assert not group(box).exists()
+
+
 def refused(box):
     """What `create` says, in JSON; nothing may have been made."""
     before = cgroup.all_paths()
