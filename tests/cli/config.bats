@@ -359,7 +359,7 @@ accepted() {
         table wrong <<-'ROWS'
 		.linux.intelRdt = {closID: "x"} => linux.intelRdt
 		.linux.cgroupsPath = 5 => linux.cgroupsPath
-		.annotations = {"sage.sandbox.network": "{\"mode\":\"none\"}"} => sage.sandbox.network
+		.annotations = {"sage.sandbox.resources": "{\"memory_mb\":64}"} => sage.sandbox.resources
 		.annotations = {"sage.unknown": "x"} => sage.unknown
 		.annotations = {"run.oci.handler": "krun"} => run.oci.handler
 	ROWS
