@@ -12,10 +12,6 @@
 
 #define POLICY_MAX (1u << 20)
 
-bool sandbox_asked(const struct invocation *invocation, const struct oci_config *config) {
-        return invocation->sandbox_policy || sage_annotated(config);
-}
-
 static int read_policy(struct arena *arena, const char *path, bool callers, const struct spec_type *type, void *ret, struct error *err) {
         _cleanup_str_ struct str text = { 0 };
         int r = trusted_file_read(path, callers, POLICY_MAX, &text, err);

@@ -5,7 +5,9 @@
 #include "plan/sage.h"
 
 /* Does CONFIG, or the command line, ask for anything that sage_compile() is about? */
-bool sandbox_asked(const struct invocation *invocation, const struct oci_config *config);
+static inline bool sandbox_asked(const struct invocation *invocation, const struct oci_config *config) {
+        return invocation->sandbox_policy || sage_annotated(config);
+}
 
 /* Reads the host policy if there is one, the policy of --sandbox-policy, and the one that the annotations name. Named ones lie in the
  * directory "policies" beside the host policy. What RET points to lives in the invocation's arena. */

@@ -223,7 +223,8 @@ int launch(struct arena *arena, const struct launch_request *request, struct lau
         if (r < 0)
                 undo(&l, err);
         launch_drop_sources(&l);
-        launch_drop_monitor(&l);
+        if (l.monitor)
+                launch_drop_monitor(&l);
         close_fd(&l.child.monitor);
         namespaces_close(&l.child.joins);
         sync_close(&l.child.sync);

@@ -95,9 +95,11 @@ int release(struct container *container, struct error *err) {
         int r;
 
         log_debug("%s: giving back what it holds", container->id);
+        /* What only sandboxes have is not even called for others: src/rare.ld. */
         if ((r = kill_init(container, err)) < 0 || (r = kill_monitor(container, err)) < 0 || (r = release_cgroup(container, err)) < 0 ||
-            (r = rdt_remove(container->status.rdt, err)) < 0 || (r = scratch_remove(container->status.scratch, err)) < 0 ||
-            (r = workspace_release(container, err)) < 0)
+            (r = rdt_remove(container->status.rdt, err)) < 0 ||
+            (container->status.scratch && (r = scratch_remove(container->status.scratch, err)) < 0) ||
+            (container->status.workspace && (r = workspace_release(container, err)) < 0))
                 return r;
         return container_remove(container, err);
 }

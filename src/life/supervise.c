@@ -69,13 +69,6 @@ void supervise_note_before(struct supervisor *s, int around) {
                 cgroup_usage_read(around, &s->ending.before);
 }
 
-void supervise_note_sandbox(struct supervisor *s, const struct container *container, const struct plan_plan *plan) {
-        if (!plan->sandbox)
-                return;
-        s->ending.limits = plan->sandbox->limits;
-        s->disk = container->status.disk;
-}
-
 /* ---- while it runs ---- */
 
 static bool is_our_alarm(const struct supervisor *s, int signal) {

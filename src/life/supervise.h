@@ -67,7 +67,12 @@ void supervise_note_before(struct supervisor *s, int around);
 
 /* What the record tells of the sandbox CONTAINER; nothing where PLAN is none. What both point to stays until
  * supervise_finish(). */
-void supervise_note_sandbox(struct supervisor *s, const struct container *container, const struct plan_plan *plan);
+static inline void supervise_note_sandbox(struct supervisor *s, const struct container *container, const struct plan_plan *plan) {
+        if (plan->sandbox) {
+                s->ending.limits = plan->sandbox->limits;
+                s->disk = container->status.disk;
+        }
+}
 
 /* To the end of COMMAND, which is a child of ours. ret_status: as outcome_status(). CODE_LOST when a process of it does not die. */
 static inline int supervise_wait(struct supervisor *s, const struct supervised *command, int *ret_status, struct error *err) {

@@ -74,10 +74,6 @@ static int (*const steps[])(struct sage_draft *) = {
         sage_limits,
 };
 
-bool sage_annotated(const struct oci_config *config) {
-        return annotation_begins(config->annotations, config->n_annotations, "sage.");
-}
-
 int sage_compile(struct arena *arena, const struct oci_config *config, const struct sage_sources *sources, struct sage_asked *ret,
         struct error *err) {
         struct sage_layer layer = { .request = arena_new(arena, struct sage_request) };

@@ -8,6 +8,7 @@
 
 #include "base/arena.h"
 #include "base/error.h"
+#include "plan/annotations.h"
 #include "spec/config.h"
 #include "spec/host-policy.h"
 #include "spec/sage-request.h"
@@ -30,7 +31,9 @@ struct sage_asked {
 };
 
 /* Does CONFIG have annotations of ours? */
-bool sage_annotated(const struct oci_config *config);
+static inline bool sage_annotated(const struct oci_config *config) {
+        return annotation_begins(config->annotations, config->n_annotations, "sage.");
+}
 
 /* The policy that its annotations name (no path, and so checked that it cannot become one); NULL: none, also where they do not count. */
 int sage_policy_name(struct arena *arena, const struct oci_config *config, const char **ret, struct error *err);
