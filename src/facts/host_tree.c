@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <linux/openat2.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/fsuid.h>
 #include <sys/stat.h>
@@ -120,6 +121,33 @@ static int look_at(struct arena *arena, const struct facts_look *look, uint32_t 
         return 0;
 }
 
+static const char *if_same(struct arena *arena, const char *path, const struct stat *ours) {
+        char real[PATH_MAX];
+        struct stat st;
+
+        return path && realpath(path, real) && stat(real, &st) == 0 && st.st_dev == ours->st_dev && st.st_ino == ours->st_ino
+                ? arena_strdup(arena, real)
+                : NULL;
+}
+
+/* A program that was executed again, from a mount that has no place (life/protect.h), has no path in /proc/self/exe; then its name leads to it, as
+ * it led whoever called it. A name that leads elsewhere does no harm: what it leads to must be this very file. */
+static const char *own_path(struct arena *arena, const struct stat *ours) {
+        const char *said = read_target(arena, "/proc/self/exe"), *name = program_invocation_name, *path = getenv("PATH"), *found;
+
+        if ((found = if_same(arena, said, ours)) || (strchr(name, '/') && (found = if_same(arena, name, ours))))
+                return found;
+        while (path && *path) {
+                const char *end = strchrnul(path, ':');
+
+                found = if_same(arena, arena_printf(arena, "%.*s/%s", (int)(end - path), path, name), ours);
+                if (found)
+                        return found;
+                path = *end ? end + 1 : end;
+        }
+        return said;
+}
+
 int facts_look(struct host *host, const struct facts_look *looks, size_t n, uint32_t uid, uint32_t gid, struct error *err) {
         struct facts_tree *tree;
         struct stat st;
@@ -129,11 +157,9 @@ int facts_look(struct host *host, const struct facts_look *looks, size_t n, uint
         if (host->recorded)
                 return fail(err, CODE_CONFIG_INVALID, ENODATA, "tree", "this part is needed, and the recorded host does not have it");
         tree = arena_new(host->arena, struct facts_tree);
-        tree->program = read_target(host->arena, "/proc/self/exe");
-        if (!tree->program)
+        if (stat("/proc/self/exe", &st) < 0 || !(tree->program = own_path(host->arena, &st)))
                 return fail_errno(err, CODE_INTERNAL, errno, "/proc/self/exe", "cannot tell where this program is");
-        if (stat("/proc/self/exe", &st) == 0)
-                tree->program_uid = st.st_uid;
+        tree->program_uid = st.st_uid;
         tree->places = arena_array(host->arena, struct facts_place, n);
         tree->n_places = n;
         for (size_t i = 0; i < n; i++) {

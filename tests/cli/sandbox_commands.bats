@@ -1,7 +1,6 @@
 # The strict sandbox: its process 1, and its commands, each with an init, a pid namespace and a leaf of its own.
 load helpers
 
-SAGE_RUNTIME=$SAGE_UNREFUSED
 CGROUP=/sys/fs/cgroup/box
 
 # A sandbox that runs, for the tests to exec in. Without ARGUMENT it has no process of its own.

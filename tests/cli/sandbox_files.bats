@@ -1,8 +1,6 @@
 # The strict sandbox: whom its commands run as, and what they find of files.
 load helpers
 
-SAGE_RUNTIME=$SAGE_UNREFUSED
-
 # sandboxed SCRIPT [OPTION]...: what SCRIPT does in a sandbox of $BUNDLE, by bash. Sets $status and $output.
 sandboxed() {
         local script=$1

@@ -1,8 +1,6 @@
 # sage.sandbox.process: which commands run, with which variables, how long, how loud, and how many at a time.
 load helpers
 
-SAGE_RUNTIME=$SAGE_UNREFUSED
-
 # sandbox [MEMBER VALUE]...: a sandbox without a process of its own, with these members of sage.sandbox.process.
 sandbox() {
         local members=()

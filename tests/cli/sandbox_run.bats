@@ -1,8 +1,6 @@
 # sandbox: a command that runs, how it ends, and that nothing of it is left.
 load helpers
 
-SAGE_RUNTIME=$SAGE_UNREFUSED
-
 # What a sandbox has beside its state.
 workspaces() {
         ls -d /var/tmp/sage-sandbox-* 2>/dev/null || true

@@ -1,7 +1,6 @@
 # Limits of a strict sandbox that are sampled: a monitor throttles, and ends what goes too far.
 load helpers
 
-SAGE_RUNTIME=$SAGE_UNREFUSED
 CGROUP=/sys/fs/cgroup/box
 
 # sandbox [MEMBER VALUE]...: a sandbox without a process of its own, with these members of sage.sandbox.resources.

@@ -80,7 +80,6 @@ all_refused() {
 
 # sandboxed [COMMAND...]: a strict sandbox whose workspace has `escape`, and whose program is COMMAND.
 sandboxed() {
-        SAGE_RUNTIME=$SAGE_UNREFUSED
         make -s -C "$SAGE_BUILD" tests/security/escape/escape >/dev/null
         strict
         install "$SAGE_BUILD/tests/security/escape/escape" "$WORKSPACE/escape"

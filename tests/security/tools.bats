@@ -22,7 +22,7 @@ in_sandbox() {
         chown -R 1001:1001 "$WORKSPACE"
         arguments /bin/bash -euo pipefail -c "$1"
         status=0
-        output=$(timeout -k 1 100 "$SAGE_UNREFUSED" --root "$ROOT" run --bundle "$BUNDLE" box 2>../said </dev/null 3>&-) || status=$?
+        output=$(timeout -k 1 100 "$SAGE_RUNTIME" --root "$ROOT" run --bundle "$BUNDLE" box 2>../said </dev/null 3>&-) || status=$?
 }
 
 # works TEXT SCRIPT: SCRIPT succeeds and prints TEXT, a pattern, under either filter of a strict sandbox and in one.

@@ -2,8 +2,6 @@
 # looks it up twice mounts what the second look finds, and gives commands a directory that nobody meant. Other runtimes have no workspaces.
 load attack
 
-SAGE_RUNTIME=$SAGE_UNREFUSED
-
 # elsewhere: a directory of the same owner, and a symlink to it beside the workspace, in $LINK.
 elsewhere() {
         mkdir "$BATS_TEST_TMPDIR/elsewhere"

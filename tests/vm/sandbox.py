@@ -9,7 +9,6 @@ import xfs
 
 UID = GID = 1001
 MIB = 1 << 20
-UNREFUSED = "tests/cli/sage-runtime-unrefused"
 
 projects = 5000
 
@@ -21,7 +20,7 @@ class Sandbox(container.Container):
         global projects
         projects += 1
         self.vm = vm
-        self.runtime_path = f"{vm.build}/{UNREFUSED}" if os.path.exists(f"{vm.build}/{UNREFUSED}") else vm.runtime_path
+        self.runtime_path = vm.runtime_path
         self.id = vm.name("sandbox")
         self.bundle = vm.temporary_directory()
         os.mkdir(f"{self.bundle}/rootfs")
