@@ -37,6 +37,12 @@ static long know_limits(void) {
         return getrlimit(RLIMIT_CORE, &limit) | sched_getaffinity(0, sizeof cpus, &cpus);
 }
 
+/* To be nicer is everybody's right, to be less nice is not. */
+static long know_niceness(void) {
+        attributes.nice = getpriority(PRIO_PROCESS, 0);
+        return 0;
+}
+
 static long open_self(void) {
         return self = (int)syscall(SYS_pidfd_open, getpid(), 0);
 }
@@ -70,6 +76,7 @@ static long compare_with_parent(const struct attempt *attempt) {
 
 #define ON_PARENT 1 /* process 1 of the namespace, which is what a sandbox's payload would be after */
 #define NICE_0 0
+#define NICEST 19
 #define BEST_EFFORT_4 IOPRIO_PRIO_VALUE(IOPRIO_CLASS_BE, 4)
 
 static const struct attempt rows[] = {
@@ -108,12 +115,12 @@ static const struct attempt rows[] = {
         { "sched_setparam of process 1", CALL(SYS_sched_setparam, ON_PARENT, POINTER(&no_priority)), .refused = STRICT },
         { "sched_setparam of oneself", CALL(SYS_sched_setparam, 0, POINTER(&no_priority)), .anybody = true },
         { "sched_setattr of process 1", CALL(SYS_sched_setattr, ON_PARENT, POINTER(&attributes), 0), .refused = STRICT },
-        { "sched_setattr of oneself", CALL(SYS_sched_setattr, 0, POINTER(&attributes), 0), .anybody = true },
+        { "sched_setattr of oneself", CALL(SYS_sched_setattr, 0, POINTER(&attributes), 0), .prepare = know_niceness, .anybody = true },
         { "setpriority of process 1", CALL(SYS_setpriority, PRIO_PROCESS, ON_PARENT, NICE_0), .refused = STRICT },
         { "setpriority of another group", CALL(SYS_setpriority, PRIO_PGRP, ON_PARENT, NICE_0), .refused = STRICT, .or = ESRCH },
         { "setpriority of all processes of one's uid", CALL(SYS_setpriority, PRIO_USER, 0, NICE_0), .refused = STRICT },
-        { "setpriority of oneself", CALL(SYS_setpriority, PRIO_PROCESS, 0, 1), .anybody = true },
-        { "setpriority of one's own group", CALL(SYS_setpriority, PRIO_PGRP, 0, 1), .anybody = true },
+        { "setpriority of oneself", CALL(SYS_setpriority, PRIO_PROCESS, 0, NICEST), .anybody = true },
+        { "setpriority of one's own group", CALL(SYS_setpriority, PRIO_PGRP, 0, NICEST), .anybody = true },
         { "ioprio_set of process 1", CALL(SYS_ioprio_set, IOPRIO_WHO_PROCESS, ON_PARENT, BEST_EFFORT_4), .refused = STRICT },
         { "ioprio_set of another group", CALL(SYS_ioprio_set, IOPRIO_WHO_PGRP, ON_PARENT, BEST_EFFORT_4), .refused = STRICT, .or = ESRCH },
         { "ioprio_set of all processes of one's uid", CALL(SYS_ioprio_set, IOPRIO_WHO_USER, 0, BEST_EFFORT_4), .refused = STRICT },
