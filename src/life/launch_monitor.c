@@ -5,9 +5,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/openat2.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "apply/container_path.h"
 #include "base/fd.h"
 #include "base/log.h"
 #include "base/process.h"
@@ -26,7 +29,7 @@ int launch_prepare_monitor(struct launch *l, struct error *err) {
         int pair[2];
 
         m->tops = arena_array(l->arena, int, plan->n_mounts + 1);
-        m->alive = -1;
+        m->alive = m->rooms[0] = m->rooms[1] = -1;
         l->monitor = m;
         for (size_t i = 0; l->child.sources && i < plan->n_mounts; i++) {
                 int fd = soft_counts(&plan->mounts[i]) ? fcntl(l->child.sources[i], F_DUPFD_CLOEXEC, 3) : -1;
@@ -48,7 +51,30 @@ void launch_drop_monitor(struct launch *l) {
                 return;
         for (size_t i = 0; i < m->n_tops; i++)
                 close_fd(&m->tops[i]);
+        for (int i = 0; i < MONITOR_ROOMS; i++)
+                close_fd(&m->rooms[i]);
         close_fd(&m->alive);
+}
+
+static int open_rooms(const struct launch *l, int rooms[MONITOR_ROOMS], struct error *err) {
+        static const char *const paths[MONITOR_ROOMS] = { "/tmp", "/dev/shm" };
+        _cleanup_close_ int root = -1;
+        char path[32];
+
+        if (l->plan->sandbox->limits->disk != SAGE_LIMIT_STATE_SAMPLED)
+                return 0;
+        snprintf(path, sizeof path, "/proc/%d/root", l->result.pid);
+        root = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+        if (root < 0)
+                return fail_errno(err, CODE_LAUNCH_FAILED, errno, path, "cannot look at what the sandbox's monitor is to watch");
+        for (int i = 0; i < MONITOR_ROOMS; i++) {
+                int fd = container_path_try(root, paths[i], O_PATH | O_DIRECTORY, RESOLVE_NO_SYMLINKS);
+
+                if (fd < 0)
+                        return fail_errno(err, CODE_LAUNCH_FAILED, -fd, paths[i], "cannot open what the sandbox's monitor is to watch");
+                rooms[i] = fd;
+        }
+        return 0;
 }
 
 static struct monitor describe(const struct launch *l, int lost, int go) {
@@ -66,6 +92,7 @@ static struct monitor describe(const struct launch *l, int lost, int go) {
                 .lost = lost,
                 .go = go,
                 .alive = l->monitor->alive,
+                .rooms = { l->monitor->rooms[0], l->monitor->rooms[1] },
         };
 
         if (limits->cpu == SAGE_LIMIT_STATE_SAMPLED)
@@ -100,7 +127,7 @@ int launch_begin_monitor(struct launch *l, struct error *err) {
         int pair[2], r;
         pid_t pid;
 
-        if ((r = lost_open(&l->result.container, &lost, err)) < 0)
+        if ((r = lost_open(&l->result.container, &lost, err)) < 0 || (r = open_rooms(l, l->monitor->rooms, err)) < 0)
                 return r;
         if (pipe2(pair, O_CLOEXEC) < 0)
                 return fail_errno(err, CODE_LAUNCH_FAILED, errno, "", "cannot make a pipe for the sandbox's monitor");

@@ -4,12 +4,14 @@
 #include "life/child.h"
 #include "life/dialogue.h"
 #include "life/launch.h"
+#include "monitor/monitor.h"
 #include "plan/filter.h"
 
 /* What is there for a monitor before it is. */
 struct launch_monitor {
         int *tops; /* directories whose files count */
         size_t n_tops;
+        int rooms[MONITOR_ROOMS];
         int alive; /* the end of a pipe that it keeps open while it lives */
 };
 

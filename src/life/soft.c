@@ -41,7 +41,7 @@ static int measure(struct arena *arena, const struct plan_plan *plan, uint64_t *
                 if (fd >= 0)
                         tops[n++] = fd;
         }
-        r = volume_measure(tops, n, ret);
+        r = volume_measure(tops, n, NULL, NULL, ret);
         for (size_t i = 0; i < n; i++)
                 close_fd(&tops[i]);
         return r;

@@ -36,6 +36,7 @@ static const int calls[] = {
         SYS_getdents64,
         SYS_lseek,
         SYS_fstat,
+        SYS_fstatfs,
         SYS_newfstatat,
         SYS_statx,
         SYS_fcntl,

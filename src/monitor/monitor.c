@@ -29,6 +29,7 @@ enum {
         SAMPLE_US = 100 * 1000, /* between two looks at every process */
         DISK_US = 1000 * 1000,  /* between two walks, and at least so many times what a walk takes: */
         DISK_SHARE = 20,
+        WALK_US = 30 * 1000 * 1000, /* for one walk; who has that many files does not come near it */
         TOPS_MAX = 64,
         DYING_MS = 5000,
 };
@@ -38,6 +39,9 @@ struct watch {
         struct throttle throttle;
         uint64_t now_us, last_us, cpu_us; /* times; CPU that was used by the last look */
         uint64_t sample_us, disk_us;      /* when the next look is due */
+        uint64_t look_us;                 /* the same, while the disk is measured */
+        uint64_t walk_us;                 /* when that began */
+        bool still;                       /* nothing runs until the disk is measured */
         struct sample sample;
 };
 
@@ -94,17 +98,6 @@ static void check(struct watch *w, const char *limit, uint64_t used, uint64_t al
                 end_sandbox(w, limit, used, allowed);
 }
 
-static void check_disk(struct watch *w) {
-        uint64_t bytes, before = time_monotonic_us(), share;
-
-        if (!w->m->disk_bytes || w->now_us < w->disk_us)
-                return;
-        if (volume_measure(w->m->tops, w->m->n_tops, &bytes) == 0)
-                check(w, "disk", bytes, w->m->disk_bytes);
-        share = DISK_SHARE * (time_monotonic_us() - before);
-        w->disk_us = w->now_us + (share > DISK_US ? share : DISK_US);
-}
-
 /* Returns for how many microseconds nothing may run. */
 static uint64_t account(struct watch *w, uint64_t *ret_used) {
         uint64_t cpu = cpu_time(w), used = cpu > w->cpu_us ? cpu - w->cpu_us : 0, pause;
@@ -118,7 +111,8 @@ static uint64_t account(struct watch *w, uint64_t *ret_used) {
         return pause;
 }
 
-static int step(struct watch *w) {
+/* A look at all but the disk. Returns for how many milliseconds that holds. */
+static int look(struct watch *w) {
         uint64_t pause, used;
         int ms;
 
@@ -128,14 +122,60 @@ static int step(struct watch *w) {
                 check(w, "memory", w->sample.memory_bytes, w->m->memory_bytes);
                 check(w, "process_count", w->sample.tasks, w->m->tasks);
         }
-        check_disk(w);
         pause = account(w, &used);
-        if (pause)
+        if (pause || w->still)
                 stop_all(&w->m->stop);
         else
                 stop_none(&w->m->stop);
         ms = pause ? (int)(pause / 1000) + 1 : used ? STEP_MS : IDLE_STEP_MS;
-        return ms < IDLE_STEP_MS ? ms : IDLE_STEP_MS;
+        ms = ms < IDLE_STEP_MS ? ms : IDLE_STEP_MS;
+        w->look_us = w->now_us + 1000 * (uint64_t)ms;
+        return ms;
+}
+
+/* /tmp and /dev/shm are of the disk, too, where no project counts them. */
+static void check_bytes(struct watch *w, uint64_t bytes) {
+        for (int i = 0; i < MONITOR_ROOMS; i++)
+                if (w->m->rooms[i] >= 0)
+                        bytes += volume_used(w->m->rooms[i]);
+        check(w, "disk", bytes, w->m->disk_bytes);
+}
+
+/* While the disk is measured: whoever makes that long is looked at all the same, and what is too much is too much before the end. */
+static int look_meanwhile(uint64_t bytes, void *data) {
+        struct watch *w = data;
+        uint64_t now = time_monotonic_us();
+
+        check_bytes(w, bytes);
+        if (now >= w->look_us)
+                (void)look(w);
+        return !w->still && now - w->walk_us > WALK_US ? -ESTALE : 0;
+}
+
+/* Whoever moves directories about can lead a walk astray, or on and on. So where one was, the next finds all of them standing still. */
+static void check_disk(struct watch *w) {
+        uint64_t bytes = 0, share;
+        int r;
+
+        if (!w->m->disk_bytes || w->now_us < w->disk_us)
+                return;
+        w->walk_us = w->now_us;
+        r = volume_measure(w->m->tops, w->m->n_tops, look_meanwhile, w, &bytes);
+        check_bytes(w, bytes);
+        w->now_us = time_monotonic_us();
+        share = DISK_SHARE * (w->now_us - w->walk_us);
+        w->disk_us = w->now_us + (share > DISK_US ? share : DISK_US);
+        if (r == -ESTALE && !w->still)
+                w->disk_us = w->now_us;
+        w->still = r == -ESTALE && !w->still;
+}
+
+static int step(struct watch *w) {
+        int ms = look(w);
+        uint64_t walk_us = w->walk_us;
+
+        check_disk(w);
+        return w->walk_us == walk_us ? ms : 1; /* it may have taken longer than that */
 }
 
 static void watch(struct monitor *m) {
@@ -171,7 +211,7 @@ static void await_go(int go) {
 }
 
 void monitor_main(struct monitor *m) {
-        int kept[6 + TOPS_MAX];
+        int kept[6 + MONITOR_ROOMS + TOPS_MAX];
         struct error ignored;
         size_t n = 0;
 
@@ -185,6 +225,9 @@ void monitor_main(struct monitor *m) {
                 kept[n++] = m->stop.cgroup;
         kept[n++] = m->lost;
         kept[n++] = m->alive;
+        for (int i = 0; i < MONITOR_ROOMS; i++)
+                if (m->rooms[i] >= 0)
+                        kept[n++] = m->rooms[i];
         for (size_t i = 0; i < m->n_tops && i < TOPS_MAX; i++)
                 kept[n++] = m->tops[i];
         if (m->stop.proc < 0 || m->n_tops > TOPS_MAX || fd_keep_only(0, kept, n) < 0 || fd_reserve(0, 3) < 0 ||

@@ -9,6 +9,8 @@
 
 #include "monitor/stop.h"
 
+enum { MONITOR_ROOMS = 2 };
+
 struct monitor {
         struct stop stop; /* the sandbox's processes */
         /* What it may use; 0: that is not sampled. */
@@ -16,6 +18,7 @@ struct monitor {
         uint64_t memory_bytes, tasks, disk_bytes;
         const int *tops; /* directories whose files count */
         size_t n_tops;
+        int rooms[MONITOR_ROOMS]; /* each on a tmpfs of the sandbox's own, all of which counts; -1: there is none */
         int lost;  /* file that gets the reason: "memory 123 100\n", in the words of result.json's limits, what is used, what may be */
         int go;    /* a byte comes here when the monitor may begin; its end before that: it is not wanted any more */
         int alive; /* open as long as the monitor lives */

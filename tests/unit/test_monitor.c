@@ -2,6 +2,7 @@
 #define _GNU_SOURCE
 #include "unit.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <sched.h>
@@ -108,7 +109,7 @@ static void sizes_are_summed_however_deep_and_links_once(void **state) {
         uint64_t bytes = 7;
 
         make_file(top, "a", 1000);
-        make_file(top, "sparse", 1 << 20);
+        make_file(top, "sparse", 1 << 23);
         assert_int_equal(linkat(top, "a", top, "b", 0), 0);
         assert_int_equal(symlinkat("a", top, "c"), 0);
         assert_int_equal(symlinkat("/usr", top, "usr"), 0);
@@ -122,11 +123,73 @@ static void sizes_are_summed_however_deep_and_links_once(void **state) {
                 close(at);
                 at = next;
         }
-        assert_int_equal(volume_measure(&top, 1, &bytes), 0);
-        assert_int_equal(bytes, 1000 + (1 << 20) + 3000);
-        assert_int_equal(volume_measure(NULL, 0, &bytes), 0);
+        assert_int_equal(volume_measure(&top, 1, NULL, NULL, &bytes), 0);
+        assert_int_equal(bytes, 1000 + (1 << 23) + 3000);
+        assert_int_equal(volume_measure(NULL, 0, NULL, NULL, &bytes), 0);
         assert_int_equal(bytes, 0);
         close(at);
+        close(top);
+}
+
+/* What a file system keeps for a file counts, and what takes an inode is not for nothing. */
+static void nothing_that_takes_room_is_for_nothing(void **state) {
+        int top = open(*state, O_RDONLY | O_DIRECTORY | O_CLOEXEC), fd;
+        uint64_t bytes;
+        char name[16];
+
+        for (int i = 0; i < 100; i++) {
+                snprintf(name, sizeof name, "empty%d", i);
+                if (i % 2)
+                        make_file(top, name, 0);
+                else
+                        assert_int_equal(mkdirat(top, name, 0700), 0);
+        }
+        assert_int_equal(volume_measure(&top, 1, NULL, NULL, &bytes), 0);
+        assert_int_equal(bytes, 100 * 4096);
+        fd = openat(top, "kept", O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+        if (fallocate(fd, FALLOC_FL_KEEP_SIZE, 0, 8 << 20) == 0) {
+                assert_int_equal(volume_measure(&top, 1, NULL, NULL, &bytes), 0);
+                assert_true(bytes >= 8 << 20);
+        }
+        close(fd);
+        close(top);
+}
+
+/* While directories are looked at, what stands in front of them is moved away from under whoever looks. */
+struct mover {
+        int top;
+        unsigned turns;
+};
+
+static int move_away(uint64_t bytes, void *data) {
+        struct mover *mover = data;
+
+        (void)bytes;
+        return ++mover->turns == 1 ? renameat(mover->top, "one/two", mover->top, "three") : 0;
+}
+
+static int end_it(uint64_t bytes, void *data) {
+        (void)data;
+        return bytes >= 256 * 4096 ? -ETIMEDOUT : 0;
+}
+
+static void a_walk_that_is_led_astray_says_so(void **state) {
+        int top = open(*state, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        struct mover mover = { .top = top };
+        uint64_t bytes = 7;
+        char name[32];
+
+        assert_int_equal(mkdirat(top, "one", 0700), 0);
+        assert_int_equal(mkdirat(top, "one/two", 0700), 0);
+        for (int i = 0; i < 300; i++) {
+                snprintf(name, sizeof name, "one/two/%d", i);
+                make_file(top, name, 0);
+        }
+        assert_int_equal(volume_measure(&top, 1, end_it, NULL, &bytes), -ETIMEDOUT);
+        assert_int_equal(bytes, 7);
+        assert_int_equal(volume_measure(&top, 1, move_away, &mover, &bytes), -ESTALE);
+        assert_int_equal(bytes, 302 * 4096);
+        assert_int_equal(volume_measure(&top, 1, move_away, &mover, &bytes), 0);
         close(top);
 }
 
@@ -136,6 +199,8 @@ int main(void) {
                 cmocka_unit_test(a_pause_is_not_saved_up),
                 cmocka_unit_test(a_process_is_read_whatever_its_name_is),
                 cmocka_unit_test_setup_teardown(sizes_are_summed_however_deep_and_links_once, make_directory, remove_directory),
+                cmocka_unit_test_setup_teardown(nothing_that_takes_room_is_for_nothing, make_directory, remove_directory),
+                cmocka_unit_test_setup_teardown(a_walk_that_is_led_astray_says_so, make_directory, remove_directory),
         };
 
         return RUN_TESTS(tests);
