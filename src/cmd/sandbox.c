@@ -101,10 +101,12 @@ static int make_bundle(struct invocation *invocation, const struct sandbox_optio
 static void tell_limits(const struct plan_plan *plan) {
         const struct sage_limits *limits = plan->sandbox ? plan->sandbox->limits : NULL;
         static const char *const states[] = { "not set", "hard", "sampled" };
+        bool without = plan->cgroup->manager == PLAN_CGROUP_MANAGER_DISABLED;
 
         if (limits)
-                dprintf(STDERR_FILENO, "sage-runtime: limits: cpu %s, memory %s, disk %s, processes %s\n", states[limits->cpu],
-                        states[limits->memory], states[limits->disk], states[limits->process_count]);
+                dprintf(STDERR_FILENO, "sage-runtime: limits: cpu %s, memory %s, disk %s, processes %s%s\n", states[limits->cpu],
+                        states[limits->memory], states[limits->disk], states[limits->process_count],
+                        without ? ", without a cgroup (`sage-runtime check` tells what this host has)" : "");
 }
 
 static void tell_kept(const struct invocation *invocation, const char *id, const char *workspace) {

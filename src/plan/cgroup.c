@@ -77,14 +77,25 @@ static int compile_devices(struct compilation *c, const struct oci_linux_resourc
         return 0;
 }
 
+/* A sandbox whose limits are sampled needs no cgroup; the others say what of it is missing. */
+static bool only_sampled(const struct plan_plan *plan) {
+        const struct sage_limits *limits = plan->sandbox ? plan->sandbox->limits : NULL;
+        const struct sage_resources *resources = plan->sandbox ? plan->sage->resources : NULL;
+
+        return resources && !resources->require_hard_limits && limits->cpu != SAGE_LIMIT_STATE_HARD &&
+                limits->memory != SAGE_LIMIT_STATE_HARD && limits->process_count != SAGE_LIMIT_STATE_HARD;
+}
+
 static bool may_use(const struct compilation *c, const char *path) {
         const struct facts_cgroup *cgroup = c->facts->cgroup;
 
+        if (only_sampled(c->plan) && (cgroup->version != FACTS_CGROUP_VERSION_V2 || !cgroup->writable))
+                return false;
         return is_host_root(c->facts->identity) || (cgroup->writable && (!cgroup->root || path_is_below(path, cgroup->root)));
 }
 
-/* An ordinary user whom nobody gave a cgroup still gets a container, as with runc and crun, as long as nothing is to be limited; else
- * admission says what is missing. */
+/* An ordinary user whom nobody gave a cgroup still gets a container, as with runc and crun, as long as nothing is to be limited, and a
+ * sandbox with sampled limits needs none on a host of cgroup v1; else admission says what is missing. */
 static void do_without(struct compilation *c, struct plan_cgroup *cgroup) {
         const char *asked = c->request->config->linux->cgroups_path;
 

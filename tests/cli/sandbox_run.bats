@@ -78,6 +78,25 @@ no_sleepers() { [ "$(sleepers)" -eq 0 ]; }
         printed hello
 }
 
+@test "where no cgroup v2 can be used, sampled limits do without one and the line says so; hard ones are refused" {
+        # on_a_host HIDING COMMAND...: on a host whose /sys/fs/cgroup was hidden so.
+        on_a_host() {
+                detached unshare --mount --propagation private sh -c "$1"' && shift && exec "$@"' sh "$@"
+        }
+        local way
+        install -d -o 1001 -g 1002 /var/tmp/mine
+        for way in 'mount -t tmpfs tmpfs /sys/fs/cgroup' 'mount -o remount,bind,ro /sys/fs/cgroup'; do
+                on_a_host "$way" "$SAGE_RUNTIME" --root "$ROOT" sandbox --uid 1001 --gid 1002 -- sh -c 'sleep 78 & id -u'
+                printed $'sage-runtime: limits: cpu sampled, memory sampled, disk sampled, processes sampled, without a cgroup (`sage-runtime check` tells what this host has)\n1001'
+                no_sleepers
+                on_a_host "$way" "$SAGE_RUNTIME" --root "$ROOT" sandbox --uid 1001 --gid 1002 --memory-mb 64 -- sh -c 'head -c 300m /dev/zero | tail -n 1'
+                [ "$status" -ne 0 ]
+                on_a_host "$way" "$SAGE_RUNTIME" --root "$ROOT" --log-format json sandbox --uid 1001 --gid 1002 --cgroup-root /sys/fs/cgroup/none --quota-mount /var/tmp --workspace /var/tmp/mine -- true
+                failed 125 '"code":"sandbox.resource_limits_unsupported"'
+                [ -z "$(ls -A "$ROOT")" ]
+        done
+}
+
 @test "a workspace that is named is there as it is outside, and stays with what was written" {
         local workspace=$BATS_TEST_TMPDIR/workspace
         mkdir "$workspace" "$BUNDLE"
