@@ -234,9 +234,16 @@ static int remove_on_mount(const struct status_scratch_claim *claim, struct erro
         return sage < 0 ? sage : tree_remove(sage, claim->name, err);
 }
 
+/* What holds the rooms is in the workspace: a sandbox of a directory above that one can rename it, and put anything in its place. */
+static int open_all(int workspace) {
+        int fd = open_directory(workspace, SCRATCH_IN_WORKSPACE);
+
+        return fd == -ENOTDIR || fd == -ELOOP ? -ENOENT : fd;
+}
+
 static int remove_in_workspace(const struct status_scratch_claim *claim, struct error *err) {
         _cleanup_close_ int workspace = open_workspace(claim);
-        _cleanup_close_ int all = workspace < 0 ? workspace : open_directory(workspace, SCRATCH_IN_WORKSPACE);
+        _cleanup_close_ int all = workspace < 0 ? workspace : open_all(workspace);
         int r;
 
         if (all < 0)
@@ -244,7 +251,9 @@ static int remove_in_workspace(const struct status_scratch_claim *claim, struct 
         if ((r = tree_remove(all, claim->name, err)) < 0)
                 return r;
         /* Another sandbox's keeps it; and one that is being made makes it again. */
-        return unlinkat(workspace, SCRATCH_IN_WORKSPACE, AT_REMOVEDIR) < 0 && errno != ENOTEMPTY && errno != EEXIST ? -errno : 0;
+        if (unlinkat(workspace, SCRATCH_IN_WORKSPACE, AT_REMOVEDIR) < 0 && errno != ENOTEMPTY && errno != EEXIST && errno != ENOTDIR)
+                return -errno;
+        return 0;
 }
 
 int scratch_remove(const struct status_scratch_claim *claim, struct error *err) {

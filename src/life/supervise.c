@@ -20,6 +20,7 @@
 #include "base/time.h"
 #include "libocispec/spec.h"
 #include "life/disk_usage.h"
+#include "monitor/sample.h"
 
 enum {
         DYING_MS = 2000,    /* how long killed processes may take to die (uninterruptible sleep) before we say so */
@@ -149,24 +150,29 @@ static uint32_t count_processes(int cgroup) {
         return n;
 }
 
-/* An init of ours ends by itself (life/init.c gives it the name). */
-static void count_other(pid_t pid, void *count) {
-        _cleanup_str_ struct str name = { 0 };
-        char path[32];
+struct others {
+        int proc;
+        uint32_t n;
+};
 
-        snprintf(path, sizeof path, "/proc/%d/comm", pid);
-        if (file_read(AT_FDCWD, path, 64, &name) == 0 && !streq(name.text, "sage-init\n"))
-                ++*(uint32_t *)count;
+/* An init of ours ends by itself. Its name tells nothing: any process takes what name it likes. */
+static void count_other(pid_t pid, void *data) {
+        struct others *others = data;
+
+        if (!sample_is_init(others->proc, pid))
+                others->n++;
 }
 
 /* How many a command has left that has not ended with all of its processes. */
 static uint32_t count_left_behind(const struct supervised *command) {
-        uint32_t n = 0;
+        _cleanup_close_ int proc = -1;
+        struct others others = { 0 };
 
         if (!command->by_init)
                 return count_processes(command->cgroup);
-        (void)cgroup_processes(fd_path(command->cgroup).path, count_other, &n);
-        return n;
+        others.proc = proc = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        (void)cgroup_processes(fd_path(command->cgroup).path, count_other, &others);
+        return others.n;
 }
 
 /* Nothing of the command is left when this returns 0. */

@@ -170,6 +170,19 @@ term' ]
         [ "$(leaves)" = 'init main ' ]
 }
 
+@test "a process that takes the name of an init is counted with those that were left" {
+        sandbox sleep 100
+        in_box --result "$BATS_TEST_TMPDIR/record" box python3 -c '
+import ctypes, os, time
+if os.fork() == 0:
+    os.setsid()
+    ctypes.CDLL(None).prctl(15, b"sage-init", 0, 0, 0)
+    time.sleep(100)
+time.sleep(0.3)'
+        succeeded
+        [ "$(jq .processes_killed "$BATS_TEST_TMPDIR/record")" = 1 ]
+}
+
 @test "an exec that is killed takes its command along" {
         local pid
         sandbox sleep 100

@@ -1,8 +1,6 @@
 # Limits that are sampled, against a payload that knows how: what it takes is kept from the look at it, or the look is led astray.
 load attack
 
-SAGE_RUNTIME=$SAGE_UNREFUSED
-
 # too_much SCRIPT: takes tens of MiB, where ten may be.
 too_much() {
         strict
@@ -43,15 +41,41 @@ time.sleep(15)'
 @test "directories that are moved while they are looked at hide nothing" {
         too_much '
 import os, time
-names = [str(i) for i in range(24)]
-for name in names:
-    os.makedirs(f"{name}/below")
-    os.mkdir(f"{name}-there")
+os.mkdir("there")
+for i in range(13):
+    for n in range(100):
+        os.makedirs(f"{i}/below/{n}")
+names = [name for name in os.listdir() if name != "there"]
+data = names.pop(0) # of a directory, who looks goes into the last first
 mover = os.fork() == 0
 while mover:
     for name in names:
-        os.rename(f"{name}/below", f"{name}-there/below"); os.rename(f"{name}-there/below", f"{name}/below")
-for name in names:
-    open(f"{name}/file", "wb").write(bytes(1 << 20))
+        os.rename(f"{name}/below", f"there/{name}")
+    for name in names:
+        os.rename(f"there/{name}", f"{name}/below")
+for i in range(5):
+    open(f"{data}/{i}", "wb").write(bytes(8 << 20))
 time.sleep(15)'
+}
+
+@test "nor do they keep a sandbox that stays within its limits" {
+        strict
+        config 'del(.process.args)'
+        sage resources.disk_mb 10 resources.cpu_percent 200
+        create box
+        start box
+        detached runtime exec --timeout 20 box python3 -c '
+import os, time
+end = time.time() + 3
+os.mkdir("there")
+for i in range(12):
+    for n in range(100):
+        os.makedirs(f"{i}/below/{n}")
+while time.time() < end:
+    for i in range(12):
+        os.rename(f"{i}/below", f"there/{i}")
+    for i in range(12):
+        os.rename(f"there/{i}", f"{i}/below")
+print("done")'
+        printed done
 }

@@ -183,6 +183,26 @@ CHILD_TEST(another_workspace_at_the_same_path_is_left_alone, 0) {
         CHECK(names_in("xfs/w") == 0);
 }
 
+CHILD_TEST(what_was_put_in_its_place_does_not_keep_a_sandbox, 0) {
+        static const char *const commands[] = { "touch", "ln -s /", "mkfifo" };
+        struct scratch dirs = SCRATCH_CLOSED;
+        const struct status_scratch_claim *made;
+        char command[128];
+
+        make_workspace();
+        made = make(&dirs);
+        CHECK(rename("xfs/w/" SCRATCH_IN_WORKSPACE, "xfs/w/moved") == 0);
+        for (size_t i = 0; i < ELEMENTSOF(commands); i++) {
+                snprintf(command, sizeof command, "%s xfs/w/" SCRATCH_IN_WORKSPACE, commands[i]);
+                CHECK(system(command) == 0);
+                CHECK_OK(scratch_remove(made, &err));
+                CHECK(unlink("xfs/w/" SCRATCH_IN_WORKSPACE) == 0);
+        }
+        CHECK(rename("xfs/w/moved", "xfs/w/" SCRATCH_IN_WORKSPACE) == 0);
+        CHECK_OK(scratch_remove(made, &err));
+        CHECK(names_in("xfs/w") == 0);
+}
+
 /* rename(2) between two mounts of one file system is EXDEV. */
 CHILD_TEST(a_workspace_that_was_reached_through_another_mount_is_fine, 0) {
         struct scratch dirs = SCRATCH_CLOSED;
@@ -271,6 +291,7 @@ int main(void) {
                 cmocka_unit_test(what_somebody_else_has_put_in_its_place_is_refused),
                 cmocka_unit_test(it_goes_whatever_of_it_there_was),
                 cmocka_unit_test(another_workspace_at_the_same_path_is_left_alone),
+                cmocka_unit_test(what_was_put_in_its_place_does_not_keep_a_sandbox),
                 cmocka_unit_test(a_workspace_that_was_reached_through_another_mount_is_fine),
                 cmocka_unit_test(a_directory_of_another_project_is_not_handed_out),
                 cmocka_unit_test(removal_takes_every_kind_of_file_and_follows_nothing),
