@@ -326,7 +326,20 @@ int supervise_finish_asked(struct supervisor *s, struct arena *arena, const char
         return 0;
 }
 
+/* It may have gone off behind the end of the command, while that was cleared away: a pending signal would end us as soon as it is let through.
+ * One that is ignored is not pending any more (sigaction(2)). */
+static void stop_clock(const struct supervisor *s) {
+        const struct itimerval none = { 0 };
+
+        if (!s->asked.timeout_us)
+                return;
+        (void)setitimer(ITIMER_REAL, &none, NULL);
+        (void)signal(SIGALRM, SIG_IGN);
+        (void)signal(SIGALRM, SIG_DFL);
+}
+
 void supervise_close_asked(struct supervisor *s) {
+        stop_clock(s);
         guard_end(&s->guard);
         if (s->output)
                 output_relay_close(s->output);

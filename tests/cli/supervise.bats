@@ -52,6 +52,15 @@ milliseconds() {
         failed 9
 }
 
+@test "a time that is over when the command has ended, and is only cleared away, changes nothing" {
+        bundle sh -c 'exit 7'
+        config '.hooks.poststop = [{path: "/bin/sleep", args: ["sleep", "1.5"]}]'
+        detached runtime run --timeout 1 --result "$BATS_TEST_TMPDIR/record" --bundle "$BUNDLE" box
+        [ "$status" -eq 7 ]
+        [ "$(jq -r .outcome "$BATS_TEST_TMPDIR/record")" = exited ]
+        [ ! -e "$ROOT/box" ]
+}
+
 @test "the time includes a command that waits for its input for ever, and one whose output nobody reads" {
         running
         mkfifo "$BATS_TEST_TMPDIR/fifo"
