@@ -33,9 +33,16 @@ static int limit(struct arena *arena, const char *field, struct plan_process *p,
         return 0;
 }
 
+/* Where a limit on processes is sampled, a fork bomb has thousands before the next sample, and they take long to die. This holds it without a
+ * cgroup: since Linux 5.14 the kernel counts for each user namespace by itself, and a sandbox has one of its own (kernel/ucount.c). Twice what may
+ * be and some, because what goes beyond the limit is to be found by the monitor, which ends the sandbox and says why. */
+static uint64_t most_processes(const struct sage_request *sage) {
+        return 2 * (uint64_t)sage->resources->max_processes + 64;
+}
+
 int sandbox_process(struct arena *arena, const struct plan_plan *plan, const char *field, struct plan_process *p, struct error *err) {
         const struct plan_capabilities *capabilities = p->capabilities;
-        struct plan_rlimit *rlimits = arena_array(arena, struct plan_rlimit, p->n_rlimits + 3);
+        struct plan_rlimit *rlimits = arena_array(arena, struct plan_rlimit, p->n_rlimits + 4);
         int r;
 
         if (capabilities->bounding | capabilities->effective | capabilities->inheritable | capabilities->permitted | capabilities->ambient)
@@ -47,6 +54,9 @@ int sandbox_process(struct arena *arena, const struct plan_plan *plan, const cha
                 memcpy(rlimits, p->rlimits, p->n_rlimits * sizeof *rlimits);
         p->rlimits = rlimits;
         if ((r = limit(arena, field, p, RLIMIT_CORE, 0, err)) < 0 || (r = limit(arena, field, p, RLIMIT_NOFILE, MOST_FILES, err)) < 0)
+                return r;
+        if (plan->sandbox->limits->process_count == SAGE_LIMIT_STATE_SAMPLED &&
+                (r = limit(arena, field, p, RLIMIT_NPROC, most_processes(plan->sage), err)) < 0)
                 return r;
         return limit(arena, field, p, RLIMIT_FSIZE, largest_file(plan->sage), err);
 }

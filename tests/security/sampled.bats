@@ -79,3 +79,33 @@ while time.time() < end:
 print("done")'
         printed done
 }
+
+@test "a fork bomb has no thousands before it is seen, and is gone when its command is" {
+        strict
+        config 'del(.process.args)'
+        sage resources.max_processes 20 resources.cpu_percent 200
+        create box
+        start box
+        detached runtime exec --timeout 20 --result "$BATS_TEST_TMPDIR/record" box python3 -c '
+import os, signal
+for number in range(1, 65):
+    if number not in (9, 19, 32, 33):
+        signal.signal(number, signal.SIG_IGN)
+while True:
+    try:
+        if os.fork() == 0:
+            os.setsid()
+    except OSError:
+        pass'
+        [ "$status" -eq 137 ]
+        [ "$(jq -c '[.outcome, .wall_time_us < 10000000]' "$BATS_TEST_TMPDIR/record")" = '["pids_limited",true]' ]
+        detached runtime exec box true
+        failed 255 lost process_count
+}
+
+@test "the backstop is twice the limit and some" {
+        strict bash -c 'ulimit -u'
+        sage resources.max_processes 20
+        detached runtime run --bundle "$BUNDLE" box
+        printed 104
+}
