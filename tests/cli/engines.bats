@@ -140,7 +140,7 @@ sleeping() {
         detached runtime create --bundle "$BUNDLE" box 7<"$BUNDLE" 8<"$BUNDLE/config.json"
         succeeded
         for fd in "/proc/$(state box .pid)/fd"/*; do
-                target=$(readlink "$fd")
+                target=$(readlink "$fd") || continue # it was closed since
                 [[ ${fd##*/} -le 2 || $target == socket:* ]] || { echo "${fd##*/}: $target"; return 1; }
         done
 }
