@@ -167,8 +167,7 @@ no_sleepers() { [ "$(sleepers)" -eq 0 ]; }
         wait_until some_sleepers
         kill -KILL "$runtime"
         wait "$runtime" || true
-        sleep 1
-        no_sleepers
+        wait_until no_sleepers
         detached runtime gc
         printed $'box: its process has ended\nthe bundle of box: its runtime was killed'
         [ -z "$(ls -A "$ROOT")" ]
