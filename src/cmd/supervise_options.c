@@ -3,12 +3,30 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/fd.h"
 #include "cmd/duration.h"
 #include "plan/command_policy.h"
 
 #define TIMEOUT_MAX_S UINT64_C(1000000000) /* as max_wall_time_seconds has it (schemas/sage-process.json) */
+
+/* A record often lies in the workspace, where an earlier command may have put anything in its place: a symlink, by which we would empty and write any
+ * file of the host, or a fifo, in which nobody would ever let us go on. Those of /dev and /proc are the kernel's and the host's. */
+static int open_file(const char *text, int *ret, struct error *err) {
+        const bool host = str_after(text, "/dev/") || str_after(text, "/proc/");
+        _cleanup_close_ int fd = open(text, O_WRONLY | O_CREAT | O_NONBLOCK | O_NOCTTY | O_CLOEXEC | (host ? 0 : O_NOFOLLOW), 0600);
+        struct stat st;
+
+        if (fd < 0 && errno == ELOOP)
+                return fail(err, CODE_USAGE, ELOOP, "--result", "`%s` is a symlink: name the file itself", text);
+        if (fd < 0 || fstat(fd, &st) < 0 || (S_ISREG(st.st_mode) && ftruncate(fd, 0) < 0) ||
+                fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) & ~O_NONBLOCK) < 0)
+                return fail_errno(err, CODE_USAGE, errno, "--result", "cannot open `%s`", text);
+        *ret = take_fd(&fd);
+        return 0;
+}
 
 /* The record is written when the command has ended, but a file that cannot be written is known before it has begun; and what an earlier
  * command's record says is gone by then, so that nobody takes it for this one's. */
@@ -17,10 +35,8 @@ static int open_record(const char *text, unsigned preserve_fds, int *ret, struct
         uint64_t fd;
         int flags;
 
-        if (!number) {
-                *ret = open(text, O_WRONLY | O_CREAT | O_TRUNC | O_NOCTTY | O_CLOEXEC, 0600);
-                return *ret < 0 ? fail_errno(err, CODE_USAGE, errno, "--result", "cannot open `%s`", text) : 0;
-        }
+        if (!number)
+                return open_file(text, ret, err);
         if (str_to_u64(number, INT_MAX, &fd) < 0 || fd <= STDERR_FILENO || fd < 3 + (uint64_t)preserve_fds)
                 return fail(
                         err, CODE_USAGE, EINVAL, "--result", "expected fd:N with a descriptor that is not the command's, found `%s`", text);

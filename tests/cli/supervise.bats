@@ -196,6 +196,28 @@ milliseconds() {
         [ "$(head -c 100 "$BATS_TEST_TMPDIR/out")" = 12345 ]
 }
 
+@test "a record follows no symlink and waits in no fifo that a command has left for it" {
+        local record=$BATS_TEST_TMPDIR/record
+        bundle sh -c 'exit 3'
+        echo precious >"$BATS_TEST_TMPDIR/precious"
+        ln -s precious "$record"
+        detached runtime run --result "$record" --bundle "$BUNDLE" box
+        failed 1 symlink
+        [ "$(<"$BATS_TEST_TMPDIR/precious")" = precious ]
+        rm "$record"
+        mkfifo "$record"
+        detached timeout 10 "$SAGE_RUNTIME" --root "$ROOT" run --result "$record" --bundle "$BUNDLE" box
+        failed 1 record
+        rm "$record"
+        echo 'a longer line of an earlier command, which is not part of a record' >"$record"
+        detached runtime run --result "$record" --bundle "$BUNDLE" box
+        failed 3
+        [ "$(jq -r .exit_code "$record")" = 3 ]
+        detached runtime run --result /dev/fd/8 --bundle "$BUNDLE" box 8>"$record"
+        failed 3
+        [ "$(jq -r .exit_code "$record")" = 3 ]
+}
+
 @test "options that cannot be kept are refused before anything is touched" {
         refused() {
                 leaves_nothing runtime run --bundle "$BUNDLE" $1 box || return 1
