@@ -99,6 +99,25 @@ member() {
         [ "$(member host '"\(.linux_execution_uid) \(.linux_execution_gid)"')" = '1001 1002' ]
 }
 
+@test "a file of variables is no symlink and no fifo that a command has left" {
+        places
+        echo SECRET=of-the-host >"$BATS_TEST_TMPDIR/host"
+        ln -s "$BATS_TEST_TMPDIR/host" "$WORKSPACE/env"
+        chown -h 1001:1001 "$WORKSPACE/env"
+        spec --workspace "$WORKSPACE" --env-file "$WORKSPACE/env" -- env
+        failed 1 '--env-file: cannot read' 'symbolic'
+        chown -h 0:0 "$WORKSPACE/env"
+        spec --workspace "$WORKSPACE" --env-file "$WORKSPACE/env" -- env
+        succeeded
+        rm "$WORKSPACE/env"
+        mkfifo "$WORKSPACE/env"
+        spec --workspace "$WORKSPACE" --env-file "$WORKSPACE/env" -- env
+        succeeded
+        spec --workspace "$WORKSPACE" --env-file <(echo FROM=a-pipe) -- env
+        succeeded
+        grep -q FROM=a-pipe config.json
+}
+
 @test "variables come by value, by name, from a file and from a descriptor; a secret is not told" {
         places
         echo 'TOKEN=from file' >"$BATS_TEST_TMPDIR/env"
