@@ -130,15 +130,14 @@ milliseconds() {
         grep -q usr1 "$BATS_TEST_TMPDIR/out"
 }
 
-@test "with --die-with-parent a runtime that is killed takes its command along within a second" {
+@test "with --die-with-parent a runtime that is killed takes its command along" {
         running
         background "$BATS_TEST_TMPDIR/out" "$SAGE_RUNTIME" --root "$ROOT" exec --die-with-parent box sh -c "$STUBBORN"
         local runtime=$!
         wait_until some_sleepers
         kill -KILL "$runtime"
         wait "$runtime" || true
-        sleep 1
-        no_sleepers
+        wait_until no_sleepers
         [ "$(state box .status)" = running ]
         bundle sh -c "$STUBBORN"
         background "$BATS_TEST_TMPDIR/out" "$SAGE_RUNTIME" --root "$ROOT" run --die-with-parent --bundle "$BUNDLE" other
@@ -146,8 +145,7 @@ milliseconds() {
         wait_until some_sleepers
         kill -KILL "$runtime"
         wait "$runtime" || true
-        sleep 1
-        no_sleepers
+        wait_until no_sleepers
 }
 
 @test "with --die-with-parent the end of the caller is the end of the command and of the runtime" {
