@@ -413,7 +413,7 @@ traced() {
         running
         in_box box true
         succeeded
-        ! grep -q tracers "$ROOT/box/status.json"
+        ! grep -q tracers "$ROOT/box/status.json" || false
         in_box --cap CAP_SYS_PTRACE box true
         succeeded
         grep -q '"tracers":true' "$ROOT/box/status.json"
@@ -442,9 +442,9 @@ knows_of_tracers() {
                 create other
         }
         beside .
-        ! knows_of_tracers box
+        ! knows_of_tracers box || false
         beside "$userns | $traces | .mounts |= map(select(.type != \"proc\")) | del(.linux.maskedPaths, .linux.readonlyPaths)" # no rights over the host's processes
-        ! knows_of_tracers box
+        ! knows_of_tracers box || false
         beside "$traces"
         knows_of_tracers box
         in_box box true
@@ -457,12 +457,12 @@ knows_of_tracers() {
         pid=$(state box .pid)
         beside .
         start other
-        ! knows_of_tracers box
+        ! knows_of_tracers box || false
         in_box --cap CAP_SYS_PTRACE other true
         succeeded
         knows_of_tracers box
         knows_of_tracers other
-        ! knows_of_tracers apart
+        ! knows_of_tracers apart || false
 }
 
 @test "a container with CAP_SYS_PTRACE is let into another's pid namespace only when an exec under way there is done" {

@@ -203,7 +203,7 @@ one_line() {
         config '.process.capabilities.ambient = ["CAP_KILL"]'
         detached runtime --log-level error create --bundle "$BUNDLE" box
         printed ''
-        ! runtime --log-level error --log "$log.2" create --bundle "$BUNDLE" box
+        ! runtime --log-level error --log "$log.2" create --bundle "$BUNDLE" box || false
         [ "$(wc -l <"$log.2")" -eq 1 ]
 }
 

@@ -133,7 +133,7 @@ hook_state() {
                 [ ! -s "$LOG/$name.env" ] || { cat "$LOG/$name.env"; return 1; }
         done
         grep -qx OWN=1 "$LOG/startContainer.env"
-        ! grep -q SECRET "$LOG/startContainer.env"
+        ! grep -q SECRET "$LOG/startContainer.env" || false
 }
 
 @test "with env it is exactly that" {

@@ -17,7 +17,7 @@ load helpers
         detached runtime plan --bundle "$BUNDLE"
         succeeded
         sed -n '/^[Ww]ritable/,/^$/p' <<<"$output" | grep -q /data
-        ! sed -n '/^[Ww]ritable/,/^$/p' <<<"$output" | grep -q /seen
+        ! sed -n '/^[Ww]ritable/,/^$/p' <<<"$output" | grep -q /seen || false
         sed -n '/^[Rr]eadable/,/^$/p' <<<"$output" | grep -q /seen
 }
 

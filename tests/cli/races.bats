@@ -196,7 +196,7 @@ kill_at_moments() {
                         pids+=($!)
                 done
                 for i in {1..8}; do
-                        ! wait "${pids[i - 1]}"
+                        ! wait "${pids[i - 1]}" || false
                         grep -q 'no such file or directory' "$BATS_TEST_TMPDIR/out.$i" || { cat "$BATS_TEST_TMPDIR/out.$i"; return 1; }
                 done
         done

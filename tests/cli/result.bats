@@ -94,7 +94,7 @@ outcome() {
         running
         runtime exec --result fd:9 box sh -c 'echo /proc/self/fd/*' </dev/null >"$BATS_TEST_TMPDIR/out" 9>"$BATS_TEST_TMPDIR/record"
         [ "$(record .outcome)" = exited ]
-        ! grep -q fd/9 "$BATS_TEST_TMPDIR/out"
+        ! grep -q fd/9 "$BATS_TEST_TMPDIR/out" || false
         detached runtime exec --preserve-fds 7 --result fd:9 box true 9>"$BATS_TEST_TMPDIR/record"
         failed 255 --result
 }

@@ -108,7 +108,7 @@ HOME=/tmp'
         [ "$(jq -r .outcome "$BATS_TEST_TMPDIR/record")" = timed_out ]
         in_box --timeout 60 box sleep 86431
         failed 124
-        ! lives 'sleep 86431'
+        ! lives 'sleep 86431' || false
         in_box --timeout 0.1 box sleep 86431
         failed 124 0.100
         config '.process.args = ["sleep", "86431"]'
@@ -152,7 +152,7 @@ HOME=/tmp'
         [ ! -s "$BATS_TEST_TMPDIR/third" ]
         kill -TERM $(jobs -p | head -n 1)
         wait $pid
-        [ "$(<"$BATS_TEST_TMPDIR/third")" = third ]
+        wait_until grep -qx third "$BATS_TEST_TMPDIR/third"
 }
 
 @test "a slot is free again when its command has ended, however" {

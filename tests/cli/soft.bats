@@ -39,7 +39,7 @@ record() {
         pid=$(monitor)
         [ "$(<"/proc/$pid/comm")" = sage-monitor ]
         [ "$(readlink /proc/$pid/fd/0 /proc/$pid/fd/1 /proc/$pid/fd/2 | sort -u)" = /dev/null ]
-        ! readlink "/proc/$pid/fd/"* | grep -vE "^(/dev/null|/proc|anon_inode:\[pidfd\]|pipe:.*|/sys/fs/cgroup/box|$ROOT/box/lost|$WORKSPACE|/)$"
+        ! readlink "/proc/$pid/fd/"* | grep -vE "^(/dev/null|/proc|anon_inode:\[pidfd\]|/tmp|/dev/shm|/workspace|pipe:.*|/sys/fs/cgroup/box|$ROOT/box/lost|$WORKSPACE|/)$" || false
         grep -q '^Seccomp:.2' "/proc/$pid/status"
         grep -q '^NoNewPrivs:.1' "/proc/$pid/status"
         [ "$(stat -c %u "/proc/$pid/exe")" = 0 ] # not dumpable (proc(5))
