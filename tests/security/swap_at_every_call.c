@@ -94,7 +94,8 @@ static void try_at(bool child, int n, const char *workspace, const char *link, c
                 not_here("cannot exchange");
         if (swapped)
                 ptrace(PTRACE_DETACH, pid, NULL, NULL);
-        status = status_of(runtime_pid);
+        /* It waits for its sandbox more often one time than another: one that ended before call N did so before our eyes. */
+        status = swapped || child ? status_of(runtime_pid) : 0;
         if (has(target) && failures++ < FAILURES_MAX)
                 printf("# swapped before call %d of the %s: the symlink won\n", n, child ? "child" : "runtime");
         if (!has(swapped ? link : workspace) && status == 0 && failures++ < FAILURES_MAX)
