@@ -33,6 +33,7 @@ load helpers
 
 @test "a process that outlives its test is seen" {
         sh -c 'sleep 20 & echo $!' >"$BATS_TEST_TMPDIR/pid" 3>&-
+        wait_until grep -qx sleep "/proc/$(<"$BATS_TEST_TMPDIR/pid")/comm"
         find_strays
         kill "$(<"$BATS_TEST_TMPDIR/pid")"
         [[ ${STRAYS[*]} == *" (sleep)"* ]]
