@@ -365,6 +365,8 @@ def test_what_a_container_may_have_of_an_rdma_device(vm):
         json.dump({"rdma": {"soft0": {"hcaObjects": 7}}}, file)
     vm.runtime("update", "--resources", f"{container.bundle}/update.json", container.id).must_succeed()
     assert limits() == ["soft0", "hca_handle=3", "hca_object=7"], limits()
+    # A limit that outlives its cgroup is written to when the device goes (kernel/cgroup/rdma.c of 6.1, free_cg_rpool_locked()).
+    container.cgroup().write("rdma.max", "soft0 hca_handle=max hca_object=max")
     container.delete("--force").must_succeed()
 
     container = vm.container("/bin/true")
